@@ -1,0 +1,51 @@
+"""Fetch the scripts the site serves itself, from their npm packages, at pinned versions.
+
+    python -m tools.vendor          writes assets/vendor/; commit the result
+
+Each archive is checked against the digest below; each package's licence is kept beside its files.
+"""
+import base64
+import hashlib
+import io
+import shutil
+import subprocess
+import tarfile
+import tempfile
+from pathlib import Path
+
+VENDOR = Path(__file__).parents[1] / "assets" / "vendor"
+PACKAGES = {
+    # folder: npm package, digest of its archive, {file or folder in it: name in our folder}
+    "mathjax": ("mathjax@3.2.2", "sha512-Bt+SSVU8eBG27zChVewOicYs7Xsdt40qm4+UpHyX7k0/O9NliPc+x77k1/FEsPsjKPZGJvtRZM1vO+geW0OhGw==",
+                {"LICENSE": "LICENSE", "es5/tex-chtml.js": "tex-chtml.js",
+                 "es5/output/chtml/fonts/woff-v2": "output/chtml/fonts/woff-v2"}),
+}
+
+
+def fetch(package):
+    """The bytes of an npm package's archive, through npm so that its settings (mirror, proxy) hold."""
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run(["npm", "pack", package, "--silent"], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+        return next(Path(folder).glob("*.tgz")).read_bytes()
+
+
+def vendor(folder, package, digest, files):
+    archive = fetch(package)
+    found = "sha512-" + base64.b64encode(hashlib.sha512(archive).digest()).decode()
+    if found != digest:
+        raise SystemExit(f"{package} is not what it was: its digest is {found}, expected {digest}")
+    target = VENDOR / folder
+    shutil.rmtree(target, ignore_errors=True)
+    with tempfile.TemporaryDirectory() as unpacked:
+        tarfile.open(fileobj=io.BytesIO(archive)).extractall(unpacked, filter="data")
+        for source, name in files.items():
+            source, name = Path(unpacked, "package", source), target / name
+            name.parent.mkdir(parents=True, exist_ok=True)
+            (shutil.copytree if source.is_dir() else shutil.copyfile)(source, name)
+    (target / "VERSION").write_text(package + "\n")
+    print(f"wrote {target} from {package}")
+
+
+if __name__ == "__main__":
+    for folder, details in PACKAGES.items():
+        vendor(folder, *details)
