@@ -1,0 +1,346 @@
+"""Read an exercise's one master and make its two notebooks: the student's and the solved one.
+
+A master (solutions/X.md) is a MyST notebook whose cells carry options:
+
+    :given: ID                    provided code; grading puts it back as it was. The first is `setup`
+    :answer: ID                   the student writes what stands between ### BEGIN SOLUTION and ### END SOLUTION
+    :test: ID    :points: N       asserts, worth N points; ends with print("Passed: N points.")
+    :wrong: ID   :loses: [TEST]   :says: "fragment"   :why: phrase    a wrong answer to cell ID, proven by the tests
+    :right: ID   :why: phrase     another right answer to cell ID
+    :solution:                    a cell that only the solved notebook shows
+    +++ {"text": ID, "points": N} a written answer (its model answer), marked by hand
+    +++ {"solution": true}        Markdown that only the solved notebook shows
+
+`read_master` refuses a master that breaks a rule, naming the file, the cell and what to do.
+"""
+import ast
+import hashlib
+import json
+import re
+import sys
+from copy import deepcopy
+from dataclasses import dataclass, field
+from pathlib import Path
+
+sys.modules.setdefault("rfc3987_syntax", None)  # jsonschema would compile a grammar of URLs: 2 s a start, never used
+
+MASTERS = Path(__file__).resolve().parents[1] / "solutions"
+KINDS = ("given", "answer", "test", "wrong", "right", "text", "solution")
+ALLOWED = {*sys.stdlib_module_names, "torch", "numpy", "matplotlib"}
+BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
+STUB = '# YOUR CODE HERE\nraise NotAttempted("{}")'
+TEXT_STUB = "*Your answer here.*"
+NOTICE = """\
+**Before you start.** Save a copy: in Colab, *File > Save a copy in Drive*. Then run all cells once
+(*Runtime > Run all*): each question says "Not attempted yet" until you answer it.
+Write your answers where it says `# YOUR CODE HERE` or "Your answer here", and take out the line with `raise`.
+Run the test cell below a question as often as you like; it says what is wrong.
+To hand in, run all cells again and download the notebook: *File > Download > Download .ipynb*."""
+RAW_IN_COLAB = {  # what MyST understands and Colab shows raw
+    r"^\s*(`{3,}|~{3,}|:{3,})\s*\{": "a directive",
+    r"^\s*:{3,}": "a colon fence",
+    r"\{[a-zA-Z][\w:.-]*\}`": "a role",
+    r"^\(\S+\)=\s*$": "a label",
+    r"\$\$\s*\(\S+\)\s*$": "an equation label",
+    r"\]\(#": "a link to a label",
+}
+FLAGS = {  # the flags nbgrader reads
+    "given": {"solution": False, "grade": False, "locked": True},
+    "answer": {"solution": True, "grade": False, "locked": False},
+    "test": {"solution": False, "grade": True, "locked": True},
+    "text": {"solution": True, "grade": True, "locked": False},
+}
+
+
+class MasterError(Exception):
+    """A master breaks a rule; the message names the file, the cell and what to do."""
+
+
+@dataclass
+class Cell:
+    kind: str | None  # one of KINDS, or None for plain Markdown
+    id: str | None
+    type: str  # "code" or "markdown"
+    source: str
+    points: int = 0
+    loses: list = field(default_factory=list)
+    says: list = field(default_factory=list)
+    why: str = ""
+    metadata: dict = field(default_factory=dict)  # what is left: tags, mystnb, ...
+
+
+@dataclass
+class Master:
+    name: str
+    path: Path
+    cells: list
+
+    def of(self, *kinds):
+        return [c for c in self.cells if c.kind in kinds]
+
+    @property
+    def answers(self):
+        """{id: the right answer, without its marker lines}"""
+        return {c.id: filled(c.source) for c in self.of("answer")}
+
+    @property
+    def points(self):
+        """{id: points} of what is graded, in order."""
+        return {c.id: c.points for c in self.of("test", "text")}
+
+    @property
+    def setup(self):
+        return next(c.source for c in self.of("given") if c.id == "setup")
+
+    @property
+    def version(self):
+        """A hash of what a student's notebook is graded by: ids, points, given cells, stubs and tests."""
+        graded = [(c.kind, c.id, c.points, student_source(c)) for c in self.of(*FLAGS)]
+        return hashlib.sha256(json.dumps(graded).encode()).hexdigest()[:12]
+
+
+# ---------------------------------------------------------------- reading
+
+def masters(folder=MASTERS):
+    return [read_master(p) for p in sorted(Path(folder).glob("*.md"))]
+
+
+def read_master(path):
+    """The master at `path`, checked. Raises MasterError."""
+    import jupytext
+    path = Path(path)
+    try:
+        notebook = jupytext.read(path, fmt="md:myst")
+    except Exception as error:
+        raise MasterError(f"{path}: not a MyST notebook ({error}); see the front matter of another master") from error
+    cells = [read_cell(path, i, cell) for i, cell in enumerate(notebook.cells)]
+    check(path, cells)
+    return Master(path.stem, path, cells)
+
+
+def read_cell(path, index, cell):
+    """One notebook cell as a Cell; its options leave the metadata."""
+    meta = dict(cell.metadata)
+    kinds = [k for k in KINDS if k in meta]
+    where = f"{path}, cell {index + 1} ({cell.source.strip().splitlines()[0][:50] if cell.source.strip() else 'empty'})"
+    if len(kinds) > 1:
+        raise MasterError(f"{where}: has the options {' and '.join(kinds)}; give it one")
+    kind = kinds[0] if kinds else None
+    if kind is None and cell.cell_type == "code":
+        raise MasterError(f"{where}: a code cell needs an option; provided code is `:given: some-id`")
+    id = None if kind is None else meta.pop(kind)
+    if kind == "solution" or kind is None:
+        id = None
+    elif not (isinstance(id, str) and re.fullmatch(r"[A-Za-z0-9_-]{1,64}", id)):
+        raise MasterError(f"{where}: {kind} needs an id of letters, digits and hyphens, not {id!r}")
+    if kind is not None and (kind == "text") != (cell.cell_type == "markdown") and kind != "solution":
+        raise MasterError(f"{where}: `{kind}` belongs on a {'Markdown' if kind == 'text' else 'code'} cell")
+    as_list = lambda x: [x] if isinstance(x, str) else list(x or [])
+    return Cell(kind, id, "code" if cell.cell_type == "code" else "markdown", cell.source, meta.pop("points", 0),
+                as_list(meta.pop("loses", None)), as_list(meta.pop("says", None)), meta.pop("why", "") or "", meta)
+
+
+# ---------------------------------------------------------------- the rules of a master
+
+def check(path, cells):
+    """Raise MasterError for the first broken rule."""
+    tests = {c.id for c in cells if c.kind == "test"}
+    answers = {c.id for c in cells if c.kind == "answer"}
+    seen = set()
+    given = [c for c in cells if c.kind == "given"]
+    if not cells or not re.match("# .", cells[0].source) or cells[0].kind:
+        raise MasterError(f"{path}: the first cell must be Markdown and begin with the title, `# Title`")
+    if not given or given[0].id != "setup" or "class NotAttempted(" not in given[0].source:
+        raise MasterError(f"{path}: the first given cell must be `:given: setup` and hold class NotAttempted")
+    if not re.search(r"^SEED = 0$", given[0].source, re.M):
+        raise MasterError(f"{path}, cell setup: needs the line `SEED = 0`; the tests draw from it")
+    for cell in cells:
+        where = f"{path}, cell {cell.kind} {cell.id or cell.source.strip()[:40]!r}"
+        if cell.kind in FLAGS and cell.id in seen:
+            raise MasterError(f"{where}: the id is used twice; give one of them another")
+        seen |= {cell.id} if cell.kind in FLAGS else set()
+        fault = CHECKS.get(cell.kind, check_markdown if cell.type == "markdown" else lambda *_: None)(cell, tests, answers)
+        fault = fault or (check_code(cell) if cell.type == "code" else None)
+        if fault:
+            raise MasterError(f"{where}: {fault}")
+
+
+def check_markdown(cell, *_):
+    prose = re.sub(r"^(`{3,})(?!\s*\{).*?^\1", "", cell.source, flags=re.M | re.S)  # plain code blocks may show anything
+    for pattern, what in RAW_IN_COLAB.items():
+        if found := re.search(pattern, prose, re.M):
+            return f"{found.group().strip()!r} is {what} of MyST, which Colab shows raw; write plain Markdown or dollar maths"
+    if cell.kind is None and "{{" in re.sub(r"\$[^$]*\$", "", prose):
+        return "binds a number with {{…}}, but the exercise has no results; move it to a cell with {\"solution\": true}"
+
+
+def check_points(cell):
+    if not (isinstance(cell.points, int) and cell.points > 0):
+        return f"needs points, a whole number above 0 (:points: 2), not {cell.points!r}"
+
+
+def check_text(cell, *_):
+    return check_points(cell) or check_markdown(cell)
+
+
+def check_answer(cell, *_):
+    marks = [line.strip() for line in cell.source.split("\n") if "SOLUTION" in line]
+    if not marks or marks != [BEGIN, END] * (len(marks) // 2):
+        return f"mark the part that the student writes with a line {BEGIN} before it and a line {END} after it"
+    try:
+        ast.parse(student_source(cell))
+    except SyntaxError as error:
+        return f"without its solution the cell is not Python ({error.msg}); indent {BEGIN} as the code it stands for"
+
+
+def check_test(cell, *_):
+    if fault := check_points(cell):
+        return fault
+    line = f"Passed: {cell.points} point{'s' * (cell.points != 1)}."
+    try:
+        last = ast.parse(cell.source).body[-1]
+    except (SyntaxError, IndexError):
+        return f"is not Python, or empty; it must end with print({line!r})"
+    if ast.unparse(last) != f"print({line!r})":
+        return f"must end with print(\"{line}\") and no other expression, which would count as points"
+    for call in ast.walk(ast.parse(cell.source)):
+        if isinstance(call, ast.Call) and getattr(call.func, "attr", "").endswith("seed") and call.args:
+            if "SEED" not in ast.unparse(call.args[0]):
+                return f"`{ast.unparse(call)}` draws the same numbers whatever SEED is; write SEED + a number"
+
+
+def check_wrong(cell, tests, answers):
+    if fault := check_right(cell, tests, answers):
+        return fault
+    if not cell.loses or set(cell.loses) - tests:
+        return f":loses: must name tests of this master ({', '.join(sorted(tests))}), not {cell.loses}"
+    if not cell.says or not all(isinstance(s, str) and s for s in cell.says):
+        return "needs :says: \"a fragment of the message that a student gets\""
+
+
+def check_right(cell, tests, answers):
+    if cell.id not in answers:
+        return f"there is no answer cell {cell.id!r}, but {', '.join(sorted(answers))}"
+    if "SOLUTION" in cell.source:
+        return "a variant is the whole cell as a student would leave it: take out the SOLUTION markers"
+    if not cell.why:
+        return "needs :why: a phrase that names the kind"
+
+
+CHECKS = {"answer": check_answer, "test": check_test, "wrong": check_wrong, "right": check_right, "text": check_text}
+
+
+def check_code(cell):
+    try:
+        tree = ast.parse(cell.source)
+    except SyntaxError as error:
+        return f"line {error.lineno} is not Python: {error.msg}"
+    for node in ast.walk(tree):
+        modules = [a.name for a in node.names] if isinstance(node, ast.Import) else [node.module or "."] \
+            if isinstance(node, ast.ImportFrom) else []
+        for module in modules:
+            if module.split(".")[0] not in ALLOWED and not (module == "tools.sample" and cell.kind == "solution"):
+                return f"imports {module}; an exercise may import only torch, numpy, matplotlib and the standard library"
+
+
+# ---------------------------------------------------------------- answers, filled and taken out
+
+def filled(source):
+    """An answer cell without its two marker lines."""
+    return "\n".join(line for line in source.split("\n") if line.strip() not in (BEGIN, END))
+
+
+def student_source(cell):
+    """A graded cell as the student gets it."""
+    if cell.kind == "text":
+        return TEXT_STUB
+    if cell.kind != "answer":
+        return cell.source
+    lines, inside = [], False
+    for line in cell.source.split("\n"):
+        if line.strip() == BEGIN:
+            indent, inside = line[:len(line) - len(line.lstrip())], True
+            lines += [indent + stub for stub in STUB.format(cell.id).split("\n")]
+        elif line.strip() == END:
+            inside = False
+        elif not inside:
+            lines.append(line)
+    return "\n".join(lines)
+
+
+# ---------------------------------------------------------------- building
+
+def build_exercise(master):
+    """The student's notebook: answers cleared, solutions and variants gone, locked and checksummed by nbgrader."""
+    from nbgrader.preprocessors import CheckCellMetadata, ComputeChecksums, LockCells
+    cells = with_notice([notebook_cell(c, student_source(c)) for c in master.cells if c.kind is None or c.kind in FLAGS])
+    for cell in cells:
+        if {"answer", "test"} & {c.kind for c in master.cells if c.id and c.id == grade_id(cell)}:
+            cell.metadata["tags"] = ["raises-exception"]  # unsolved it may raise: nbval and jupyter-book heed this
+    nb = notebook(master, cells)
+    for step in LockCells(), ComputeChecksums(), CheckCellMetadata():
+        nb, _ = step.preprocess(nb, {})
+    return nb
+
+
+def with_notice(cells):
+    """The cells with NOTICE below the title."""
+    title, _, rest = cells[0].source.partition("\n")
+    first = markdown_cell(f"{title}\n\n{NOTICE}")
+    return [first, *([markdown_cell(rest.strip())] if rest.strip() else []), *cells[1:]]
+
+
+def build_solution(master):
+    """The solved notebook, not yet executed: answers filled in, solution cells kept, no tag that excuses an exception."""
+    cells = []
+    for cell in master.cells:
+        if cell.kind not in ("wrong", "right"):
+            cells.append(notebook_cell(cell, filled(cell.source)))
+    return notebook(master, cells)
+
+
+def notebook(master, cells):
+    """A notebook of the cells, with stable cell ids and the exercise's name and version."""
+    import nbformat
+    seen = {}
+    for cell in cells:
+        id = grade_id(cell) or f"m-{hashlib.sha256(cell.source.encode()).hexdigest()[:10]}"
+        seen[id] = seen.get(id, 0) + 1
+        cell["id"] = id if seen[id] == 1 else f"{id}-{seen[id]}"
+    nb = nbformat.v4.new_notebook(cells=cells, metadata={
+        "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+        "language_info": {"name": "python"},
+        "exercise": {"name": master.name, "version": master.version}})
+    nb["nbformat_minor"] = 5
+    return nb
+
+
+def markdown_cell(source):
+    import nbformat
+    return nbformat.v4.new_markdown_cell(source)
+
+
+def notebook_cell(cell, source):
+    import nbformat
+    new = nbformat.v4.new_code_cell if cell.type == "code" else nbformat.v4.new_markdown_cell
+    meta = json.loads(json.dumps(cell.metadata))
+    if cell.kind in FLAGS:
+        meta["nbgrader"] = dict(FLAGS[cell.kind], schema_version=3, task=False, grade_id=cell.id)
+        if cell.kind in ("test", "text"):
+            meta["nbgrader"]["points"] = cell.points
+    return new(source, metadata=meta)
+
+
+def grade_id(cell):
+    """The id of a graded cell of a notebook, or None; whatever a student made of the metadata."""
+    meta = cell.get("metadata", {}).get("nbgrader")
+    id = meta.get("grade_id") if isinstance(meta, dict) else None
+    return id if isinstance(id, str) else None
+
+
+def fill(nb, answers):
+    """A copy of a student's notebook with the answers {id: source} put in."""
+    nb = deepcopy(nb)
+    for cell in nb.cells:
+        cell.source = answers.get(grade_id(cell), cell.source)
+    return nb
