@@ -1,0 +1,244 @@
+"""Run an exercise's tests on other answers: the known wrong and right ones of its master, the solution, any seed.
+
+    python -m tools.variants [MASTER ...]          a table: what each variant loses, and with which message
+    python -m tools.variants --seeds 300 [MASTER]  the solution with SEED = 0 … 299: no test may fail by luck
+
+Each run is a forked child of one process that has torch loaded, in one namespace, in an empty folder, killed when
+it takes too long. Every cell runs as in the notebook, all tests included; only `:solution:` cells are left out.
+"""
+import argparse
+import json
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from tools.exercise import MASTERS, MasterError, read_master, student_source
+
+ROOT = Path(__file__).resolve().parents[1]
+SECONDS = 120  # what one run may take
+
+
+# ---------------------------------------------------------------- asking
+
+def program(master, answers=None, seed=0, untouched=False):
+    """The cells that grading runs, as [kind, id, source]; `answers` {id: source} replace right ones."""
+    cells = []
+    for cell in master.of("given", "answer", "test"):
+        right = student_source(cell) if untouched else master.answers.get(cell.id, cell.source)
+        source = (answers or {}).get(cell.id, right) if cell.kind == "answer" else cell.source
+        if cell.id == "setup" and seed:
+            source = source.replace("SEED = 0", f"SEED = {seed}", 1)
+        cells.append([cell.kind, cell.id, source])
+    return cells
+
+
+def run(programs, seconds=SECONDS, jobs=None, each=lambda index, result: None):
+    """One {test id: None or what it said} a program; `each` hears of every result as it comes."""
+    jobs = min(jobs or os.cpu_count() or 1, max(len(programs), 1))
+    command = [sys.executable, "-m", "tools.variants", "--serve", "--seconds", str(seconds), "--jobs", str(jobs)]
+    env = {**os.environ, "MPLBACKEND": "Agg", "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    results = [None] * len(programs)
+    with tempfile.TemporaryFile("w+") as todo:
+        todo.writelines(json.dumps(p) + "\n" for p in programs)
+        todo.seek(0)
+        with subprocess.Popen(command, stdin=todo, stdout=subprocess.PIPE, text=True, env=env, cwd=ROOT) as server:
+            for line in server.stdout:
+                index, results[index] = json.loads(line)
+                each(index, results[index])
+    if server.returncode or None in results:
+        raise RuntimeError(f"the process that runs the variants ended early (exit code {server.returncode})")
+    return results
+
+
+# ---------------------------------------------------------------- the process with torch loaded
+
+def serve(seconds, jobs):
+    """Read a program a line, write [index, result] a line; `jobs` children at a time."""
+    import matplotlib.pyplot  # noqa: F401  loaded once, inherited by every child
+    import torch
+    torch.set_num_threads(1)
+    waiting = list(enumerate(map(json.loads, sys.stdin)))[::-1]
+    running = selectors.DefaultSelector()
+    while waiting or running.get_map():
+        while waiting and len(running.get_map()) < jobs:
+            child = Child(*waiting.pop(), seconds)
+            running.register(child.pipe, selectors.EVENT_READ, child)
+        for key, _ in running.select(timeout=0.2):
+            key.data.read()
+        for key in list(running.get_map().values()):
+            if key.data.over():
+                running.unregister(key.fileobj)
+                print(json.dumps([key.data.index, key.data.result()]), flush=True)
+
+
+class Child:
+    """One program in a forked process of its own process group."""
+
+    def __init__(self, index, cells, seconds):
+        self.index, self.cells, self.seconds = index, cells, seconds
+        self.said, self.ended, self.deadline = b"", False, time.monotonic() + seconds
+        self.pipe, write = os.pipe()
+        self.pid = os.fork()
+        if not self.pid:
+            child_main(cells, write)
+        os.close(write)
+
+    def read(self):
+        chunk = os.read(self.pipe, 65536)
+        self.said += chunk
+        self.ended = not chunk
+
+    def over(self):
+        """True when it has ended, or had to be killed; nothing of it is left then."""
+        self.late = not self.ended and time.monotonic() > self.deadline
+        if not (self.ended or self.late):
+            return False
+        try:
+            os.killpg(self.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        os.waitpid(self.pid, 0)
+        os.close(self.pipe)
+        return True
+
+    def result(self):
+        lines = [json.loads(line) for line in self.said.split(b"\n")[:-1]]
+        said = {id: message for id, message in lines}
+        why = f"Stopped after {self.seconds:g} s." if self.late else "The process died."
+        return {id: said.get(id, why) for kind, id, _ in self.cells if kind == "test"}
+
+
+def child_main(cells, write):
+    """Run the cells; write [test id, None or message] a line; never return."""
+    os.setpgid(0, 0)
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for fd in 0, 1, 2:
+        os.dup2(nowhere, fd)
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        namespace = {"__name__": "__main__"}
+        for kind, id, source in cells:
+            message = run_cell(source, id, namespace)
+            if kind == "test":
+                os.write(write, json.dumps([id, message]).encode() + b"\n")
+    os._exit(0)
+
+
+def run_cell(source, id, namespace):
+    """None, or what the exception said."""
+    try:
+        exec(compile(source, f"<{id}>", "exec"), namespace)
+    except BaseException as error:  # a student's cell may raise anything
+        return what_it_says(error)
+
+
+def what_it_says(error):
+    """The line that a student reads last."""
+    if hasattr(error, "_render_traceback_"):
+        return "\n".join(error._render_traceback_())
+    return str(error) if type(error) is AssertionError else f"{type(error).__name__}: {error}"
+
+
+# ---------------------------------------------------------------- what a master promises
+
+def promises(master):
+    """[(name, program, check)]: check(result) is None, or what is not as the master says."""
+    runs = [("solution", program(master), loses_nothing),
+            ("untouched", program(master, untouched=True), says_not_attempted)]
+    for n, cell in enumerate(master.of("wrong", "right"), 1):
+        check = loses_nothing if cell.kind == "right" else (lambda got, cell=cell: loses_as_said(got, cell))
+        runs.append((f"{cell.kind} {cell.id}: {cell.why or n}", program(master, {cell.id: cell.source}), check))
+    return runs
+
+
+def lost(result):
+    return {id: said for id, said in result.items() if said is not None}
+
+
+def loses_nothing(result):
+    return f"should get full marks, but {lost(result)}" if lost(result) else None
+
+
+def says_not_attempted(result):
+    other = {id: said for id, said in result.items() if not (said or "").startswith("Not attempted yet: ")}
+    return f"should say only 'Not attempted yet: …', but {other}" if other else None
+
+
+def loses_as_said(result, cell):
+    if set(lost(result)) != set(cell.loses):
+        return f"should lose {sorted(cell.loses)}, but loses {lost(result) or 'nothing'}"
+    silent = [s for s in cell.says if not any(s in said for said in lost(result).values())]
+    return f"should say {silent}, but says {lost(result)}" if silent else None
+
+
+def check_masters(masters, seconds=SECONDS, jobs=None, say=lambda line: None):
+    """Every promise of the masters; returns [(master name, run name, result, fault or None)]."""
+    runs = [(m.name, *promise) for m in masters for promise in promises(m)]
+    done = [None] * len(runs)
+
+    def each(index, result):
+        name, run_name, _, check = runs[index]
+        done[index] = (name, run_name, result, check(result))
+        say(done[index])
+
+    run([p for _, _, p, _ in runs], seconds, jobs, each)
+    return done
+
+
+def check_seeds(masters, seeds, seconds=SECONDS, jobs=None, say=lambda line: None):
+    """[(master name, seed, {test: message})] where the solution failed."""
+    runs = [(m, seed) for m in masters for seed in range(seeds)]
+    failures = []
+
+    def each(index, result):
+        master, seed = runs[index]
+        if lost(result):
+            failures.append((master.name, seed, lost(result)))
+            say(failures[-1])
+
+    run([program(m, seed=seed) for m, seed in runs], seconds, jobs, each)
+    return failures
+
+
+# ---------------------------------------------------------------- the command line
+
+def show(done):
+    name, run_name, result, fault = done
+    print(f"{'FAULT' if fault else 'ok   '}  {name}  {run_name}")
+    for id, said in lost(result).items():
+        print(f"           {id}: {said}")
+    if fault:
+        print(f"        -> {fault}")
+    sys.stdout.flush()
+
+
+def main(argv=None):
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("masters", nargs="*", type=Path, metavar="MASTER")
+    p.add_argument("--seeds", type=int, default=0)
+    p.add_argument("--seconds", type=float, default=SECONDS, help="what one run may take")
+    p.add_argument("--jobs", type=int)
+    p.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
+    a = p.parse_args(argv)
+    if a.serve:
+        return serve(a.seconds, a.jobs)
+    try:
+        masters = [read_master(m) for m in a.masters or sorted(MASTERS.glob("*.md"))]
+    except MasterError as error:
+        sys.exit(str(error))
+    start = time.monotonic()
+    if a.seeds:
+        faults = check_seeds(masters, a.seeds, a.seconds, a.jobs, say=print)
+    else:
+        faults = [d for d in check_masters(masters, a.seconds, a.jobs, say=show) if d[3]]
+    print(f"{len(faults)} faults, {time.monotonic() - start:.0f} s")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
