@@ -6,8 +6,6 @@ stands alone; the tools import it to read the samples back.
 import math
 from statistics import NormalDist, mean, median, quantiles, stdev
 
-from IPython.display import display
-
 FEWEST = 8  # with fewer networks a spread is a guess
 
 
@@ -61,6 +59,13 @@ def faults(values, fingerprint=None, log=False, **_):
     return found
 
 
+def show(text, kind, record):
+    """Display `text` as an output whose metadata carries the record."""
+    from IPython.display import display  # here, so that reading samples back needs no IPython
+
+    display({"text/plain": text}, raw=True, metadata={kind: record})
+
+
 def sample(name, values, *, fingerprint=None, trained=None, log=False, fmt=".3f", of="networks"):
     """Show one result as a line of text and publish its values, one per independent network.
 
@@ -78,8 +83,7 @@ def sample(name, values, *, fingerprint=None, trained=None, log=False, fmt=".3f"
     record = {"name": name, "values": numbers(values), **{k: v for k, v in options.items() if v is not None}}
     if found := faults(**record):
         raise ValueError(f"sample {name!r} {'; '.join(found)}")
-    text = f"{name}: {sample_text(**record)}"
-    display({"text/plain": text}, raw=True, metadata={"sample": record})
+    show(f"{name}: {sample_text(**record)}", "sample", record)
 
 
 def exact(name, value, fmt=""):
@@ -87,5 +91,4 @@ def exact(name, value, fmt=""):
 
     It is compared as text, so give a `fmt` (as in format()) with no more digits than the arithmetic supports.
     """
-    text = f"{name}: {value:{fmt}}"
-    display({"text/plain": text}, raw=True, metadata={"exact": {"name": name, "value": value, "fmt": fmt}})
+    show(f"{name}: {value:{fmt}}", "exact", {"name": name, "value": value, "fmt": fmt})

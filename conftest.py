@@ -1,0 +1,93 @@
+"""Teach nbval about samples: pytest re-runs every notebook and compares it by the rule of tools/compare.py.
+
+A sample is an output whose metadata holds `sample: {name, values, …}`. On the machine that published it, its values must
+come again to the last bit; elsewhere they may differ by chance. All other text is compared as text.
+"""
+import time
+from functools import cache
+from queue import Empty
+
+import pytest
+from nbval.plugin import IPyNbCell, IPyNbFile
+
+from tools import compare
+
+WIDGET = "application/vnd.jupyter.widget-view+json"
+
+
+@cache
+def machine():
+    return compare.machine()
+
+
+def pytest_collectstart(collector):
+    if isinstance(collector, IPyNbFile):  # pictures are never compared: the numbers they rest on are samples
+        collector.skip_compare += ("image/svg+xml", "application/pdf")
+
+
+def pytest_itemcollected(item):
+    if isinstance(item, IPyNbCell):
+        item.compare_outputs = lambda test, ref, exact=item.compare_outputs: compare_outputs(item, test, ref, exact)
+
+
+def compare_outputs(item, new, old, exact):
+    """nbval's comparison of a cell's outputs, with the samples compared as samples."""
+    stamp = item.parent.nb.metadata.get("published", {})
+    same_machine = machine().items() <= stamp.items()
+    problems = compare.outputs_moved(old, new, same_machine)
+    old_rest, new_rest = ([snapped for snapped in map(plain, outputs) if snapped] for outputs in (old, new))
+    for before, after in zip(old_rest, new_rest):
+        snap(before, after)
+    same = exact(new_rest, old_rest)
+    where = "the machine that published it" if same_machine else f"another machine ({machine()['processor']})"
+    item.comparison_traceback += [f"On {where}, {item.parent.path.name} says something else:"] * bool(problems) + problems
+    return same and not problems
+
+
+def plain(output):
+    """A copy of an output to compare as text, or None for a sample or an exact value (compared by value)."""
+    if {"sample", "exact"} & output.get("metadata", {}).keys():
+        return None
+    copy = type(output)(output)
+    if "data" in copy:
+        copy["data"] = {k: v for k, v in copy["data"].items() if k != WIDGET}
+    return copy
+
+
+def snap(old, new):
+    """Give `new` the published text where they differ only in a float's last digit."""
+    for before, after, key in ((old, new, "text"), (old.get("data", {}), new.get("data", {}), "text/plain"),
+                               (old.get("data", {}), new.get("data", {}), "text/html")):
+        if isinstance(before.get(key), str) and isinstance(after.get(key), str):
+            if compare.text_moved(before[key], after[key]) is None:
+                after[key] = before[key]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_call(item):
+    if not isinstance(item, IPyNbCell):
+        return
+    if item.cell.execution_count is None and item.parent.path.parent.name != "exercises":
+        pytest.fail("this cell is not executed in the published notebook; run: make publish", pytrace=False)
+    notice_death(item)
+
+
+def notice_death(item):
+    """Make the wait for a reply end within a second of the kernel's death, not at the cell's time limit."""
+    kernel = item.parent.kernel
+    if "await_reply" in vars(kernel):
+        return
+    wait = kernel.await_reply
+
+    def await_reply(msg_id, timeout=None):
+        deadline = time.monotonic() + (timeout or float("inf"))
+        while True:
+            try:
+                return wait(msg_id, timeout=1)
+            except Empty:
+                if not kernel.is_alive():
+                    pytest.fail(f"the kernel of {item.parent.path.name} died: out of memory, or the cell ended it", pytrace=False)
+                if time.monotonic() > deadline:
+                    raise
+
+    kernel.await_reply = await_reply

@@ -1,0 +1,165 @@
+"""publish: what is stale runs, what moved is kept back, nothing is half-written."""
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from tools import publish
+
+ROOT = Path(__file__).resolve().parents[1]
+DEMO = (ROOT / "tests" / "demo.md").read_text()
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory):
+    """The demo page, published once."""
+    folder = tmp_path_factory.mktemp("course") / "book"
+    folder.mkdir()
+    (folder / "demo.md").write_text(DEMO)
+    assert publish.main([str(folder / "demo.md")]) == 0
+    return folder
+
+
+@pytest.fixture
+def book(published, tmp_path):
+    shutil.copytree(published, tmp_path / "book")
+    return tmp_path / "book"
+
+
+def edit(book, old, new):
+    text = (book / "demo.md").read_text()
+    assert old in text
+    (book / "demo.md").write_text(text.replace(old, new))
+
+
+def run(book, *options):
+    return publish.main([*options, str(book / "demo.md")])
+
+
+def made(book):
+    return (book / "demo.ipynb").read_text()
+
+
+def test_every_notebook_of_the_course_is_current():
+    assert publish.main(["--check"]) == 0, "run: make publish"
+
+
+def test_no_results_are_typed_by_publish_itself(published):
+    text = made(published)
+    assert "{{" not in nbformat.reads(text, 4).cells[-1].source
+    assert "28 of 32 trained, to 0.9" in text and "1,184 parameters" in text
+    assert "from tools" not in text
+
+
+def test_unchanged_page_has_nothing_to_do(book, capsys):
+    before = made(book)
+    assert run(book) == 0 and made(book) == before
+    assert "nothing to do" in capsys.readouterr().out
+
+
+def test_forced_rerun_changes_nothing_but_its_stamp(book):
+    before = nbformat.reads(made(book), 4)
+    assert run(book, "--force") == 0
+    after = nbformat.reads(made(book), 4)
+    assert before.metadata.pop("published") and after.metadata.pop("published")
+    assert before == after
+
+
+def test_prose_edit_keeps_outputs_and_is_quick(book):
+    edit(book, "The cell has", "Our cell has")
+    before = nbformat.reads(made(book), 4).metadata["published"]
+    spent = lambda: sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])  # a busy machine does not count
+    before_run = spent()
+    subprocess.run([sys.executable, "-m", "tools.publish", book / "demo.md"], check=True, cwd=ROOT)
+    assert spent() - before_run < 2, "seconds of computing"
+    assert "Our cell has 1,184" in made(book)
+    assert nbformat.reads(made(book), 4).metadata["published"] == before
+
+
+def test_moved_number_is_kept_back_until_accepted(book, capsys):
+    before = made(book)
+    edit(book, "rate = 0.05", "rate = 0.9")
+    assert run(book, "--check") == 1 and "changed: code" in capsys.readouterr().out
+    assert run(book) == 1 and made(book) == before
+    said = capsys.readouterr().out
+    assert "MOVED  accuracy: mean 0.79" in said and "two_humps" not in said and "--accept" in said
+    assert run(book, "--accept") == 0
+    assert "used the run kept" in capsys.readouterr().out
+    assert "The accuracy is 0.7" in nbformat.reads(made(book), 4).cells[-1].source
+    assert run(book, "--check") == 0
+
+
+def test_a_change_within_chance_is_published(book, capsys):
+    edit(book, "rate = 0.05", "rate = 0.06")
+    assert run(book) == 0
+    assert "no more than chance" in capsys.readouterr().out
+
+
+def test_new_and_gone_results_are_named(book, capsys):
+    edit(book, 'exact("parameters", 4 * 32 + 32 * 32 + 32, ",")', 'exact("weights", 7)')
+    edit(book, "{{parameters}}", "{{weights}}")
+    assert run(book) == 0
+    said = capsys.readouterr().out
+    assert "new    weights" in said and "gone   parameters" in said
+
+
+def test_raising_cell_is_named_and_the_last_good_notebook_stays(book, capsys):
+    before = made(book)
+    edit(book, "rate = 0.05", "rate = 0.05\nimpossible = 1 / 0")
+    assert run(book) == 1 and made(book) == before
+    said = capsys.readouterr().out
+    assert "book/demo.md, cell 2 failed" in said and "ZeroDivisionError" in said
+
+
+def test_unknown_binding_keeps_the_run(book, capsys):
+    before = made(book)
+    edit(book, "{{accuracy}}", "{{acuracy}}")
+    assert run(book, "--check") == 1 and run(book) == 1 and made(book) == before
+    assert "no value is published as 'acuracy'. Published: accuracy, gradient" in capsys.readouterr().err
+
+
+def test_unknown_binding_in_a_changed_page_is_mended_without_another_run(book, capsys):
+    edit(book, "rate = 0.05", "rate = 0.051")
+    edit(book, "{{accuracy}}", "{{acuracy}}")
+    assert run(book) == 1
+    edit(book, "{{acuracy}}", "{{accuracy}}")
+    assert run(book) == 0
+    assert "used the run kept" in capsys.readouterr().out
+
+
+def test_edited_notebook_is_stale(book, capsys):
+    (book / "demo.ipynb").write_text(made(book).replace("rate = 0.05", "rate = 0.07"))
+    assert run(book, "--check") == 1
+    assert "was edited" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_stopped_publish_leaves_the_published_notebook(book, how):
+    before = made(book)
+    edit(book, "rate = 0.05", "rate = 0.05\nimport time; time.sleep(60)")
+    process = subprocess.Popen([sys.executable, "-m", "tools.publish", book / "demo.md"], cwd=ROOT, start_new_session=True,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    time.sleep(5)
+    os.kill(process.pid, how)
+    assert process.wait(timeout=20) != 0
+    assert made(book) == before and not list(book.glob("*.tmp"))
+
+
+def test_helper_or_pin_changes_make_it_stale(book, monkeypatch, capsys):
+    monkeypatch.setattr(publish, "pins", lambda: "numpy==2.4.6, torch==9.9.9")
+    assert run(book, "--check") == 1 and "changed: pins" in capsys.readouterr().out
+
+
+def test_plain_page_and_missing_page_are_told(tmp_path):
+    (tmp_path / "plain.md").write_text("# Plain\n")
+    with pytest.raises(SystemExit, match="is no notebook"):
+        publish.main([str(tmp_path / "plain.md")])
+    with pytest.raises(SystemExit, match="there is no"):
+        publish.main([str(tmp_path / "absent.md")])
