@@ -1,0 +1,295 @@
+"""Grading a class, with each way to break a submission planted once, in one run."""
+import csv
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import zipfile
+from copy import deepcopy
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from tools import feedback, grade, submissions
+from tools.exercise import build_exercise, fill, grade_id, read_master
+from tools.sandbox import find_shield
+
+ROOT = Path(__file__).resolve().parents[1]
+MASTERS = Path(__file__).parent / "fixtures" / "graded"
+MASTER = read_master(MASTERS / "tiny.md")
+LOOP = "while True:\n    try:\n        while True:\n            time.sleep(0.01)\n    except BaseException:\n        continue"
+EVIL = "<script>alert(1)</script><img src=x onerror=alert(2)>"
+
+
+def solved(**answers):
+    """The exercise with right answers, but for those given ({q_id with _ for -: source})."""
+    given = {id.replace("_", "-"): source for id, source in answers.items()}
+    return fill(build_exercise(MASTER), {**MASTER.answers, "t3-why": "Division by zero.", **given})
+
+
+def cell(nb, id):
+    return next(c for c in nb.cells if grade_id(c) == id)
+
+
+def without(nb, id):
+    nb.cells = [c for c in nb.cells if grade_id(c) != id]
+    return nb
+
+
+def changed(nb, id, source):
+    cell(nb, id).source = source
+    return nb
+
+
+def own_cell(nb, source, at=3):
+    nb.cells.insert(at, nbformat.v4.new_code_cell(source))
+    return nb
+
+
+def duplicated():
+    nb = solved()
+    first = cell(nb, "t1-double")
+    old = deepcopy(first)
+    old.id, old.source = "copied", "def double(xs):\n    return xs"
+    nb.cells.insert(nb.cells.index(first), old)
+    return nb
+
+
+def colab():
+    nb = solved()
+    nb["nbformat_minor"] = 0
+    nb.metadata["colab"] = {"provenance": []}
+    for c in nb.cells:
+        c.pop("id", None)
+        c.metadata["id"] = "Ab12Cd34"
+        if c.cell_type == "code":
+            c["outputs"], c["execution_count"] = [], None
+    return nb
+
+
+def stripped():
+    nb = solved()
+    nb.metadata = {}
+    for c in nb.cells:
+        c.metadata = {}
+    return nb
+
+
+def older(rename=None):
+    nb = changed(solved(), "t1-values", "assert True")
+    nb.metadata["exercise"]["version"] = "0123456789ab"
+    if rename:
+        cell(nb, "t2-mean").metadata.nbgrader["grade_id"] = rename
+    return nb
+
+
+def reordered():
+    nb = solved()
+    nb.cells = nb.cells[::-1]
+    return nb
+
+
+ALL = {"t1-length": 1, "t1-values": 2, "t2-value": 2}
+NO_MEAN = {**ALL, "t2-value": 0}
+NONE = dict.fromkeys(ALL, 0)
+# student: (file name, notebook or text, what each test earns or None when refused, a fragment of its row)
+CASES = {
+    "right": ("tiny.ipynb", solved, ALL, ""),
+    "unsolved": ("tiny.ipynb", lambda: build_exercise(MASTER), NONE, "Not attempted yet: t1-double"),
+    "wrong": ("tiny.ipynb", lambda: solved(t1_double="def double(xs):\n    return list(xs)"),
+              {**ALL, "t1-values": 0}, "each number should be doubled"),
+    "loop": ("tiny.ipynb", lambda: solved(t2_mean="while True: pass"), NO_MEAN, "longer than 4 s"),
+    "loop_swallows": ("tiny.ipynb", lambda: solved(t2_mean=f"import time\n{LOOP}"), NO_MEAN, "could not be interrupted"),
+    "loop_in_call": ("tiny.ipynb", lambda: solved(t2_mean="def mean(xs):\n    while True: pass"), NO_MEAN, "longer than 4 s"),
+    "cut_off": ("tiny.ipynb", lambda: nbformat.writes(solved())[:900], None, "not a whole notebook"),
+    "not_json": ("tiny.ipynb", lambda: "[" * 100_000, None, "not a whole notebook"),
+    "empty": ("tiny.ipynb", lambda: "", None, "is empty"),
+    "no_notebook": ("answers.docx", lambda: "x", None, "no notebook"),
+    "test_deleted": ("tiny.ipynb", lambda: without(solved(), "t1-values"), ALL, "t1-values is missing; it was put back"),
+    "test_changed": ("tiny.ipynb", lambda: changed(solved(t1_double="def double(xs):\n    return xs"), "t1-values", "assert True"),
+                     {**ALL, "t1-values": 0}, "t1-values was changed; it was put back"),
+    "answer_deleted": ("tiny.ipynb", lambda: without(solved(), "t2-mean"), NO_MEAN, "answer cell t2-mean is missing"),
+    "duplicated": ("tiny.ipynb", duplicated, ALL, "t1-double is there 2 times"),
+    "colab": ("tiny.ipynb", colab, ALL, ""),
+    "stripped": ("tiny.ipynb", stripped, None, "fresh notebook"),
+    "exits": ("tiny.ipynb", lambda: solved(t2_mean="import os\nos._exit(1)"), NO_MEAN, "ended the process"),
+    "sys_exit": ("tiny.ipynb", lambda: solved(t2_mean="raise SystemExit"), NO_MEAN, "SystemExit"),
+    "warns": ("tiny.ipynb", lambda: solved(t2_mean="import sys, warnings\nwarnings.warn('old')\nprint('NNPACK', file=sys.stderr)\n"
+              "def mean(xs):\n    print('x', file=sys.stderr)\n    return sum(xs) / len(xs)"), ALL, ""),
+    "copy_of": ("Copy of tiny.ipynb", solved, ALL, ""),
+    "downloaded_twice": ("tiny (1).ipynb", solved, ALL, ""),
+    "cheats_helper": ("tiny.ipynb", lambda: own_cell(solved(t2_mean="def mean(xs): return 0"), "abs = lambda x: 0\ndef close(a, b): return True", -1),
+                      NO_MEAN, ""),
+    "switches_asserts_off": ("tiny.ipynb", lambda: own_cell(solved(t2_mean="def mean(xs): return 0"),
+                             "get_ipython().input_transformers_post.append(lambda ls: [l.replace('assert ', 'id, ') for l in ls])"),
+                             {"t1-length": None}, "look at it by eye"),
+    "prints_much": ("tiny.ipynb", lambda: own_cell(solved(), "for _ in range(20000): print('y' * 1000)"), ALL, ""),
+    "older": ("tiny.ipynb", older, ALL, "version 0123456789ab"),
+    "older_cells": ("tiny.ipynb", lambda: older("t2-average"), None, "t2-average are no more"),
+    "reordered": ("tiny.ipynb", reordered, ALL, ""),
+    "syntax": ("tiny.ipynb", lambda: solved(t2_mean="def mean(xs) return 3"), NO_MEAN, "SyntaxError"),
+    "memory": ("tiny.ipynb", lambda: solved(t2_mean="def mean(xs): return bytearray(10**11)"), NO_MEAN, "MemoryError"),
+    "=cmd|' /C calc'!A0": ("tiny.ipynb", lambda: solved(t3_why=EVIL), ALL, ""),
+}
+
+
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory):
+    """All cases, graded in one run: (rows by student, folder, output)."""
+    folder = tmp_path_factory.mktemp("class")
+    for student, (name, make, *_) in CASES.items():
+        path = folder / "subs" / student.replace("/", "\u2215") / name
+        path.parent.mkdir(parents=True)
+        made = make()
+        path.write_text(made if isinstance(made, str) else nbformat.writes(made))
+    (folder / "subs" / "link").mkdir()
+    (folder / "subs" / "link" / "tiny.ipynb").symlink_to(folder / "subs" / "right" / "tiny.ipynb")
+    done = command(folder, "--feedback", folder / "feedback", "--to-mark", folder / "to-mark.csv")
+    assert done.returncode == 1, done.stderr  # some are refused
+    return rows(folder / "grades.csv"), folder, done.stdout
+
+
+def command(folder, *more, subs="subs", cwd=ROOT, **options):
+    line = [sys.executable, "-m", "tools.grade", folder / subs, folder / "grades.csv", "--masters", MASTERS,
+            "--cell-seconds", "4", "--seconds", "60", "--jobs", "2", *more]
+    return subprocess.run([str(x) for x in line], cwd=cwd, text=True, capture_output=True, timeout=300, **options)
+
+
+def rows(path):
+    with open(path, newline="", encoding="utf-8-sig") as f:
+        return {r["student"].removeprefix("'"): r for r in csv.DictReader(f)}
+
+
+def earned(row):
+    parts = [part.split() for part in row["questions"].split("; ") if part]
+    return {id: None if score.startswith("?") else float(score.split("/")[0]) for id, score in parts}
+
+
+@pytest.mark.parametrize("student", CASES)
+def test_case(graded, student):
+    row, (_, _, points, fragment) = graded[0][student.replace("/", "\u2215")], CASES[student]
+    assert fragment in row["lost"] + " " + row["note"]
+    if points is None:
+        assert row["points"] == "" and row["note"]
+    else:
+        assert {**earned(row), **points} == earned(row)
+        assert row["exercise"] == "tiny" and row["of"] == "7"
+
+
+def test_a_link_is_not_followed(graded):
+    assert "not followed" in graded[0]["link"]["note"] and graded[0]["link"]["points"] == ""
+
+
+def test_written_answers_wait_for_a_person(graded):
+    assert graded[0]["right"]["by hand"] == "t3-why" and graded[0]["unsolved"]["by hand"] == ""
+
+
+def test_no_cell_of_the_csv_is_a_formula(graded):
+    text = (graded[1] / "grades.csv").read_text("utf-8-sig")
+    assert "'=cmd" in text
+    assert not [c for row in csv.reader(io.StringIO(text)) for c in row if c[:1] in tuple("=+-@\t\r")]
+
+
+@pytest.mark.parametrize("text", ["=1", "+1", "-1", "@x", "\t=1", "\r\n=1", " =1", "\u200b=1", "\uff1d1", "\u22121", "a;=1", 'a,"=1', "|x", "%x"])
+def test_formulas_are_made_harmless(text):
+    made = grade.harmless(text)
+    assert "'" in made and not made.startswith(tuple(grade.RUNS)) and ";=" not in made
+    assert grade.harmless("q1: a = b - 1") == "q1: a = b - 1"
+
+
+def test_feedback_is_harmless(graded):
+    page = (graded[1] / "feedback" / feedback.file_name("=cmd|' /C calc'!A0".replace("/", "\u2215"))).read_text()
+    assert "<script" not in page and "<img" not in page and "&lt;script&gt;alert(1)" in page
+    assert "default-src 'none'" in page
+    page = (graded[1] / "feedback" / "wrong.html").read_text()
+    assert "each number should be doubled" in page and "0 of 2 points" in page
+    assert len(list((graded[1] / "feedback").glob("*.html"))) == len(CASES) + 1
+    assert feedback.file_name("../../x") != feedback.file_name("x") and "/" not in feedback.file_name("../../x")
+
+
+def test_output_shows_progress_and_a_summary(graded):
+    assert "[1/" in graded[2] and "min left" in graded[2] and "t1-values" in graded[2]
+
+
+def test_a_second_run_repeats_nothing_and_a_changed_file_is_graded_again(graded):
+    _, folder, _ = graded
+    path = folder / "subs" / "wrong" / "tiny.ipynb"
+    nbformat.write(solved(t2_mean="def mean(xs): return 3.5"), path)
+    done = command(folder, "--regrade", "right")
+    assert "[2/2]" in done.stdout, done.stdout
+    assert earned(rows(folder / "grades.csv")["wrong"]) == {**NO_MEAN, "t3-why": None}
+    assert command(folder, "--regrade", "nobody").returncode == 2
+
+
+def test_marks_are_merged_or_refused_whole(graded):
+    _, folder, _ = graded
+    marks = folder / "marks.csv"
+    marks.write_text("student,question,points,comment\nright,t3-why,1.5,Good\nloop,t2-value,1,half\ncolab,t3-why,,\n")
+    command(folder, "--marks", marks, "--feedback", folder / "feedback")
+    got = rows(folder / "grades.csv")
+    assert got["right"]["points"] == "6.5" and got["right"]["by hand"] == "" and earned(got["loop"])["t2-value"] == 1
+    assert "Good" in (folder / "feedback" / "right.html").read_text()
+    before = (folder / "grades.csv").read_bytes()
+    for bad, why in [("right,t3-why,9,", "0 to 2"), ("right,t3-why,nan,", "0 to 2"), ("right,t9,1,", "no question"),
+                     ("who,t3-why,1,", "no submission"), ("right,t3-why,x,", "a number"), ("right,t3-why,1,\nright,t3-why,1,", "twice")]:
+        marks.write_text(f"student,question,points,comment\n{bad}\n")
+        done = command(folder, "--marks", marks)
+        assert done.returncode == 2 and why in done.stderr and (folder / "grades.csv").read_bytes() == before
+
+
+def test_a_kill_loses_and_repeats_nothing(tmp_path):
+    for k in range(5):
+        (tmp_path / "subs" / f"s{k}").mkdir(parents=True)
+        nbformat.write(solved(), tmp_path / "subs" / f"s{k}" / "tiny.ipynb")
+    journal = tmp_path / "grades.csv.journal"
+    line = [sys.executable, "-m", "tools.grade", tmp_path / "subs", tmp_path / "grades.csv", "--masters", MASTERS, "--jobs", "1"]
+    with subprocess.Popen(list(map(str, line)), cwd=ROOT, stdout=subprocess.DEVNULL) as running:
+        while not (journal.exists() and journal.read_bytes().count(b"\n") >= 2):
+            time.sleep(0.05)
+            assert running.poll() is None
+        running.send_signal(signal.SIGKILL)
+    whole = journal.read_bytes()
+    assert not (tmp_path / "grades.csv").exists()
+    journal.write_bytes(whole + b'{"student": "s4", "fi')  # a line that the kill cut off
+    done = command(tmp_path)
+    assert done.returncode == 0 and f"{whole.count(10)} graded before" in done.stdout
+    lines = journal.read_bytes()
+    assert lines.startswith(whole) and lines.count(b"\n") == 5 and len(rows(tmp_path / "grades.csv")) == 5
+
+
+def test_names_of_learning_platforms(tmp_path):
+    path = tmp_path / "class.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as z:
+        z.writestr("Ada Byron_12345_assignsubmission_file_tiny.ipynb", "{}")
+        z.writestr("Bo_77_assignsubmission_file_/Copy of tiny.ipynb", "{}")
+        z.writestr("curiemarie_LATE_123_456_tiny.ipynb", "{}")
+        z.writestr("dan/tiny (1).ipynb", "{}")
+        z.writestr("../../eve/tiny.ipynb", "{}")
+        z.writestr("__MACOSX/._tiny.ipynb", "{}")
+        z.writestr("bomb/tiny.ipynb", b" " * (submissions.LARGEST + 10))
+        link = zipfile.ZipInfo("fay/tiny.ipynb")
+        link.external_attr = 0o120777 << 16
+        z.writestr(link, "/etc/passwd")
+    found = {s.student: s for s in submissions.find(path)}
+    assert sorted(found) == ["Ada Byron_12345", "Bo_77", "bomb", "curiemarie_LATE_123", "dan", "eve", "fay"]
+    assert found["Bo_77"].file == "Copy of tiny.ipynb" and found["dan"].file == "tiny (1).ipynb"
+    assert "leads out" in found["eve"].fault and "larger than" in found["bomb"].fault and "link" in found["fay"].fault
+    assert os.listdir(tmp_path) == ["class.zip"]
+
+
+def test_student_code_is_kept_apart(tmp_path):
+    shield = find_shield([ROOT / "solutions"])
+    if not shield.mounts:
+        pytest.skip(f"this machine keeps student code from {shield}")
+    (tmp_path / "subs" / "nosy").mkdir(parents=True)
+    look = (f"import os, socket, json\nfound = [os.listdir({str(ROOT / 'solutions')!r}) + os.listdir('.')]\n"
+            "try:\n    socket.create_connection(('127.0.0.1', 22), 1)\nexcept OSError as e:\n    found.append(e.errno)\n"
+            "found.append(sum(p.isdigit() for p in os.listdir('/proc')) < 5)\nraise ValueError(json.dumps(found))")
+    nbformat.write(solved(t2_mean=look), tmp_path / "subs" / "nosy" / "tiny.ipynb")
+    command(tmp_path)
+    note = rows(tmp_path / "grades.csv")["nosy"]["note"]
+    assert json.loads(note[note.index("[["):note.rindex("]") + 1]) == [[], 101, True]  # nothing, network unreachable

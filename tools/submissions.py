@@ -1,0 +1,230 @@
+"""Find what students handed in, read it without trusting it, and put it back on the exercise's rails."""
+import hashlib
+import json
+import re
+import stat
+import zipfile
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from tools.exercise import FLAGS, TEXT_STUB, student_source
+
+LARGEST = 20 * 2**20  # bytes of one notebook
+MOST = 20_000  # files in a zip
+PLATFORMS = (  # how learning platforms name what they let you download
+    re.compile(r"(?P<student>.+?_\d+)_assignsubmission_file_?(?P<file>.*)"),  # Moodle: "Ada Byron_12345_assignsubmission_file_x.ipynb"
+    re.compile(r"(?P<student>[^_]+(?:_LATE)?_\d+)_\d+_(?P<file>.+)"),  # Canvas: "byronada_12345_67890_x.ipynb"
+)
+
+
+class Refused(Exception):
+    """A submission cannot be graded; the message says why, for the student."""
+
+
+@dataclass
+class Submission:
+    student: str
+    file: str
+    data: bytes = b""
+    fault: str = ""
+
+    @property
+    def digest(self):
+        return hashlib.sha256(self.data + self.fault.encode()).hexdigest()
+
+
+# ---------------------------------------------------------------- finding
+
+def find(path):
+    """Every notebook handed in under `path`: a folder with a folder per student, a flat folder, or a platform's zip.
+
+    A student folder without a notebook is listed too, with its fault.
+    """
+    path = Path(path)
+    if path.is_dir():
+        found = [read_file(path, f) for f in sorted(path.rglob("*")) if f.is_symlink() or not f.is_dir()]
+    elif zipfile.is_zipfile(path):
+        found = list(read_zip(path))
+    else:
+        raise SystemExit(f"{path}: neither a folder nor a zip file")
+    found = [s for s in found if s is not None]
+    notebooks = [s for s in found if s.file.lower().endswith(".ipynb") or s.fault]
+    have = {s.student for s in notebooks}
+    others = {s.student: s for s in found if s.student not in have}
+    for s in others.values():
+        s.fault, s.data = f"no notebook (.ipynb) was handed in, but {s.file}", b""
+    return sorted([*notebooks, *others.values()], key=lambda s: (s.student, s.file))
+
+
+def read_file(root, file):
+    parts = file.relative_to(root).parts
+    if skipped(parts):
+        return None
+    student, name = who(parts)
+    if any(p.is_symlink() for p in (file, *file.parents) if p.is_relative_to(root) and p != root):
+        return Submission(student, name, fault="is a link to another place, which is not followed")
+    mode = file.stat()
+    if not stat.S_ISREG(mode.st_mode):
+        return Submission(student, name, fault="is not a file")
+    if mode.st_size > LARGEST:
+        return Submission(student, name, fault=f"is larger than {LARGEST >> 20} MB; clear its outputs")
+    return Submission(student, name, file.read_bytes() if name.lower().endswith(".ipynb") else b"")
+
+
+def read_zip(path):
+    """Nothing is unpacked to disk; sizes are checked while reading, since a zip may lie about them."""
+    with zipfile.ZipFile(path) as archive:
+        entries = [e for e in archive.infolist() if not e.is_dir()]
+        if len(entries) > MOST:
+            raise SystemExit(f"{path}: holds {len(entries)} files; that is no class")
+        for entry in entries:
+            parts = tuple(p for p in entry.filename.replace("\\", "/").split("/") if p)
+            if skipped(parts):
+                continue
+            student, name = who(parts)
+            submission = Submission(student, name)
+            try:
+                if ".." in parts or entry.filename.startswith("/"):
+                    submission.fault = "has a path that leads out of the zip"
+                elif stat.S_ISLNK(entry.external_attr >> 16):
+                    submission.fault = "is a link to another place, which is not followed"
+                elif name.lower().endswith(".ipynb"):
+                    with archive.open(entry) as f:
+                        submission.data = f.read(LARGEST + 1)
+                    if len(submission.data) > LARGEST:
+                        submission.data, submission.fault = b"", f"is larger than {LARGEST >> 20} MB; clear its outputs"
+            except Exception as error:  # encrypted, damaged
+                submission.fault = f"cannot be read from the zip: {error}"
+            yield submission
+
+
+def skipped(parts):
+    """What systems leave lying about."""
+    return not parts or any(p in ("__MACOSX", ".ipynb_checkpoints") or (p.startswith(".") and p != "..") for p in parts)
+
+
+def who(parts):
+    """(student, file) from a path: the first folder is the student, or the platform's file name tells."""
+    parts = [p for p in parts if p != ".."] or ["?"]
+    for pattern in PLATFORMS:
+        if found := pattern.fullmatch(parts[0]):
+            return found["student"], "/".join([p for p in (found["file"], *parts[1:]) if p]) or parts[0]
+    return (parts[0], "/".join(parts[1:])) if len(parts) > 1 else (Path(parts[0]).stem, parts[0])
+
+
+# ---------------------------------------------------------------- reading
+
+def read_cells(submission):
+    """(cells as [type, source, id], notebook metadata); takes from the file only what it can use."""
+    if submission.fault:
+        raise Refused(submission.fault)
+    if not submission.data.strip():
+        raise Refused("is empty")
+    try:
+        notebook = json.loads(submission.data.decode("utf-8-sig"))
+        cells = notebook["cells"] if "cells" in notebook else notebook["worksheets"][0]["cells"]
+        read = [read_cell(c) for c in cells if isinstance(c, dict)]
+        meta = notebook.get("metadata")
+    except (ValueError, RecursionError) as error:
+        raise Refused(f"is not a whole notebook (it stops or breaks: {str(error)[:100]}); download it again") from None
+    except (KeyError, TypeError, IndexError, AttributeError):
+        raise Refused("is not a notebook: it has no cells") from None
+    return read, meta if isinstance(meta, dict) else {}
+
+
+def read_cell(cell):
+    source = cell.get("source", cell.get("input", ""))
+    source = "".join(map(str, source)) if isinstance(source, list) else str(source)
+    meta = cell.get("metadata")
+    flags = meta.get("nbgrader") if isinstance(meta, dict) else None
+    id = flags.get("grade_id") if isinstance(flags, dict) else None
+    return [str(cell.get("cell_type")), source.replace("\r\n", "\n"), id if isinstance(id, str) else None]
+
+
+# ---------------------------------------------------------------- putting it back
+
+@dataclass
+class Restored:
+    master: object
+    version: str  # of the exercise it was made from, or "unknown"
+    cells: list  # [kind, id, source] in the exercise's order; kind "own" for a student's own cells
+    texts: dict  # {id: what the student wrote, or None}
+    notes: list
+
+    @property
+    def answers(self):
+        return {id: source for kind, id, source in self.cells if kind == "answer"}
+
+
+def which(cells, meta, masters):
+    """The master that a notebook answers, whatever its file is called."""
+    ids = {id for _, _, id in cells} - {None, "setup"}
+    stated = meta.get("exercise") if isinstance(meta.get("exercise"), dict) else {}
+    common = {m.name: len(ids & {c.id for c in m.of(*FLAGS)}) for m in masters}
+    most = max(common.values(), default=0)
+    if not most:
+        raise Refused("has none of an exercise's cells (their hidden labels are gone: was it copied or converted?); "
+                      "copy the answers into a fresh notebook of the exercise and hand that in")
+    best = [m for m in masters if common[m.name] == most]
+    named = [m for m in masters if m.name == stated.get("name") and common[m.name]]
+    if not named and len(best) > 1:
+        raise Refused(f"could be {' or '.join(m.name for m in best)}: its name is missing")
+    version = stated.get("version")
+    return (named or best)[0], version if isinstance(version, str) and re.fullmatch(r"\w{1,64}", version) else "unknown"
+
+
+def restore(submission, masters):
+    """The notebook to run: the exercise's own setup and tests, the student's answers and own cells."""
+    cells, meta = read_cells(submission)
+    master, version = which(cells, meta, masters)
+    known = {c.id: c for c in master.of(*FLAGS)}
+    notes = []
+    if version != master.version:
+        notes.append(f"made from version {version} of the exercise, graded by {master.version}")
+        gone = {id for _, _, id in cells if id and id not in known}
+        if gone and version != "unknown":
+            raise Refused(f"was made from another version of the exercise ({version}), whose cells {', '.join(sorted(gone))} "
+                          "are no more; copy the answers into a fresh notebook of the exercise")
+    given, own = pick(cells, known, notes, strict=version == master.version)
+    run = [["own", None, s] for s in own[None]]
+    for id, cell in known.items():
+        if cell.kind != "text":
+            run.append([cell.kind, id, given.get(id) if cell.kind == "answer" and given.get(id) is not None else student_source(cell)])
+        run += [["own", None, s] for s in own[id]]
+    texts = {c.id: given.get(c.id) for c in master.of("text")}
+    return Restored(master, version, run, texts, notes)
+
+
+def pick(cells, known, notes, strict):
+    """({id: the student's answer}, {id or None: own cells that follow it}); the rest is noted."""
+    count = Counter(id for _, _, id in cells if id in known)
+    given, own, last = {}, {None: [], **{id: [] for id in known}}, None
+    for type, source, id in cells:
+        if id not in known:
+            if type == "code":
+                own[last].append(source)
+            continue
+        last, cell, stub = id, known[id], student_source(known[id])
+        if cell.kind in ("answer", "text"):
+            answered = source.strip() and source.strip() != stub.strip()
+            if answered and id in given and cell.kind == "answer":
+                own[previous(known, id)].append(given[id])  # an earlier copy still runs, before the one that counts
+            if answered:
+                given[id] = source
+        elif strict and source.strip() != stub.strip():
+            notes.append(f"{cell.kind} cell {id} was changed; it was put back")
+    for id, cell in known.items():
+        if not count[id]:
+            notes.append(f"{cell.kind} cell {id} is missing" + ("" if cell.kind in ("answer", "text") else "; it was put back"))
+        elif count[id] > 1 and cell.kind in ("answer", "text"):
+            notes.append(f"cell {id} is there {count[id]} times; the last one with an answer counts")
+    return given, own
+
+
+def previous(known, id):
+    ids = list(known)
+    return ids[ids.index(id) - 1] if ids.index(id) else None
+
+
+__all__ = ["Refused", "Submission", "Restored", "TEXT_STUB", "find", "restore"]
