@@ -187,6 +187,8 @@ def check_answer(cell, *_):
     marks = [line.strip() for line in cell.source.split("\n") if "SOLUTION" in line]
     if not marks or marks != [BEGIN, END] * (len(marks) // 2):
         return f"mark the part that the student writes with a line {BEGIN} before it and a line {END} after it"
+    if re.search(rf"^( *){BEGIN}\n+(?!\1(?! ))", cell.source, re.M):
+        return f"indent {BEGIN} as the code that follows it; the student's `raise` will stand there"
     try:
         ast.parse(student_source(cell))
     except SyntaxError as error:
