@@ -95,6 +95,7 @@ def reordered():
 
 ALL = {"t1-length": 1, "t1-values": 2, "t2-value": 2}
 NO_MEAN = {**ALL, "t2-value": 0}
+NO_DOUBLE = {**ALL, "t1-length": 0, "t1-values": 0}
 NONE = dict.fromkeys(ALL, 0)
 # student: (file name, notebook or text, what each test earns or None when refused, a fragment of its row)
 CASES = {
@@ -102,8 +103,8 @@ CASES = {
     "unsolved": ("tiny.ipynb", lambda: build_exercise(MASTER), NONE, "Not attempted yet: t1-double"),
     "wrong": ("tiny.ipynb", lambda: solved(t1_double="def double(xs):\n    return list(xs)"),
               {**ALL, "t1-values": 0}, "each number should be doubled"),
-    "loop": ("tiny.ipynb", lambda: solved(t2_mean="while True: pass"), NO_MEAN, "longer than 4 s"),
-    "loop_swallows": ("tiny.ipynb", lambda: solved(t2_mean=f"import time\n{LOOP}"), NO_MEAN, "could not be interrupted"),
+    "loop": ("tiny.ipynb", lambda: solved(t1_double="while True: pass"), NO_DOUBLE, "longer than 4 s"),
+    "loop_swallows": ("tiny.ipynb", lambda: solved(t1_double=f"import time\n{LOOP}"), NO_DOUBLE, "could not be interrupted"),
     "loop_in_call": ("tiny.ipynb", lambda: solved(t2_mean="def mean(xs):\n    while True: pass"), NO_MEAN, "longer than 4 s"),
     "cut_off": ("tiny.ipynb", lambda: nbformat.writes(solved())[:900], None, "not a whole notebook"),
     "not_json": ("tiny.ipynb", lambda: "[" * 100_000, None, "not a whole notebook"),
@@ -116,7 +117,7 @@ CASES = {
     "duplicated": ("tiny.ipynb", duplicated, ALL, "t1-double is there 2 times"),
     "colab": ("tiny.ipynb", colab, ALL, ""),
     "stripped": ("tiny.ipynb", stripped, None, "fresh notebook"),
-    "exits": ("tiny.ipynb", lambda: solved(t2_mean="import os\nos._exit(1)"), NO_MEAN, "ended the process"),
+    "exits": ("tiny.ipynb", lambda: solved(t1_double="import os\nos._exit(1)"), NO_DOUBLE, "ended the process"),
     "sys_exit": ("tiny.ipynb", lambda: solved(t2_mean="raise SystemExit"), NO_MEAN, "SystemExit"),
     "warns": ("tiny.ipynb", lambda: solved(t2_mean="import sys, warnings\nwarnings.warn('old')\nprint('NNPACK', file=sys.stderr)\n"
               "def mean(xs):\n    print('x', file=sys.stderr)\n    return sum(xs) / len(xs)"), ALL, ""),
@@ -127,6 +128,7 @@ CASES = {
     "switches_asserts_off": ("tiny.ipynb", lambda: own_cell(solved(t2_mean="def mean(xs): return 0"),
                              "get_ipython().input_transformers_post.append(lambda ls: [l.replace('assert ', 'id, ') for l in ls])"),
                              {"t1-length": None}, "look at it by eye"),
+    "silences_print": ("tiny.ipynb", lambda: own_cell(solved(), "print = id"), NONE, "redefine print"),
     "prints_much": ("tiny.ipynb", lambda: own_cell(solved(), "for _ in range(20000): print('y' * 1000)"), ALL, ""),
     "older": ("tiny.ipynb", older, ALL, "version 0123456789ab"),
     "older_cells": ("tiny.ipynb", lambda: older("t2-average"), None, "t2-average are no more"),
@@ -215,23 +217,35 @@ def test_output_shows_progress_and_a_summary(graded):
     assert "[1/" in graded[2] and "min left" in graded[2] and "t1-values" in graded[2]
 
 
+@pytest.mark.long
+def test_limits_end_everything_that_was_started(tmp_path):
+    """A notebook over its time is killed with all its processes; what it had earned by then stays."""
+    (tmp_path / "subs" / "slow").mkdir(parents=True)
+    start = "import subprocess\nsubprocess.Popen(['sleep', '4321'], start_new_session=True)\ndef mean(xs):\n    import time\n    time.sleep(100)"
+    nbformat.write(solved(t2_mean=start), tmp_path / "subs" / "slow" / "tiny.ipynb")
+    done = command(tmp_path, "--cell-seconds", "90", "--seconds", "12")
+    row = rows(tmp_path / "grades.csv")["slow"]
+    assert done.returncode == 0 and earned(row) == {**NO_MEAN, "t3-why": None} and "longer than 12 s" in row["lost"]
+    assert "sleep 4321" not in subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True).stdout
+
+
 def test_a_second_run_repeats_nothing_and_a_changed_file_is_graded_again(graded):
     _, folder, _ = graded
     path = folder / "subs" / "wrong" / "tiny.ipynb"
     nbformat.write(solved(t2_mean="def mean(xs): return 3.5"), path)
     done = command(folder, "--regrade", "right")
     assert "[2/2]" in done.stdout, done.stdout
-    assert earned(rows(folder / "grades.csv")["wrong"]) == {**NO_MEAN, "t3-why": None}
+    assert done.returncode == 1 and earned(rows(folder / "grades.csv")["wrong"]) == {**NO_MEAN, "t3-why": None}
     assert command(folder, "--regrade", "nobody").returncode == 2
 
 
 def test_marks_are_merged_or_refused_whole(graded):
     _, folder, _ = graded
     marks = folder / "marks.csv"
-    marks.write_text("student,question,points,comment\nright,t3-why,1.5,Good\nloop,t2-value,1,half\ncolab,t3-why,,\n")
+    marks.write_text("student,question,points,comment\nright,t3-why,1.5,Good\nloop,t1-length,0.5,half\ncolab,t3-why,,\n")
     command(folder, "--marks", marks, "--feedback", folder / "feedback")
     got = rows(folder / "grades.csv")
-    assert got["right"]["points"] == "6.5" and got["right"]["by hand"] == "" and earned(got["loop"])["t2-value"] == 1
+    assert got["right"]["points"] == "6.5" and got["right"]["by hand"] == "" and earned(got["loop"])["t1-length"] == 0.5
     assert "Good" in (folder / "feedback" / "right.html").read_text()
     before = (folder / "grades.csv").read_bytes()
     for bad, why in [("right,t3-why,9,", "0 to 2"), ("right,t3-why,nan,", "0 to 2"), ("right,t9,1,", "no question"),

@@ -254,7 +254,8 @@ def summary(records):
         for i, q in enumerate(rs[0]["questions"]):
             got = [r["questions"][i] for r in rs if i < len(r["questions"]) and r["questions"][i]["points"] is not None]
             why = Counter(g["said"] for g in got if g["points"] < g["of"] and g["said"]).most_common(1)
-            yield f"  {q['id']:24} {sum(g['points'] == g['of'] for g in got):4} of {len(got)} in full" + (
+            waiting = f", {len(rs) - len(got)} to mark by hand" if len(got) < len(rs) else ""
+            yield f"  {q['id']:24} {sum(g['points'] == g['of'] for g in got):4} of {len(got)} in full{waiting}" + (
                 f"; {why[0][1]} times: {feedback.safe(why[0][0])[:90]}" if why else "")
 
 
