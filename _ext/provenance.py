@@ -52,6 +52,15 @@ def add_footer(app, pagename, templatename, context, doctree):
     context["body"] += f'\n<p class="provenance">{text}</p>\n'
 
 
+def show_colab_link(app, pagename, templatename, context, doctree):
+    """A link that says what it does, in place of the theme's rocket menu with its single entry."""
+    buttons = [button for button in context.get("header_buttons", []) if button.get("label") != "launch-buttons"]
+    if doctree is not None and notebook_metadata(app, pagename):
+        buttons.insert(0, {"type": "link", "url": colab_url(app, pagename), "text": "Open in Colab", "label": "colab",
+                           "tooltip": "Run this page in your browser"})
+    context["header_buttons"] = buttons
+
+
 class StandingTable(nodes.General, nodes.Element):
     """Placeholder until every page has been read."""
 
@@ -107,5 +116,6 @@ def setup(app):
     app.add_node(StandingTable)
     app.add_directive("standing", Standing)
     app.connect("html-page-context", add_footer)
+    app.connect("html-page-context", show_colab_link, priority=900)
     app.connect("doctree-resolved", fill_standing)
     return {"parallel_read_safe": True}

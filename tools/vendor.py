@@ -17,7 +17,8 @@ VENDOR = Path(__file__).parents[1] / "assets" / "vendor"
 PACKAGES = {
     # folder: npm package, digest of its archive, {file or folder in it: name in our folder}
     "mathjax": ("mathjax@3.2.2", "sha512-Bt+SSVU8eBG27zChVewOicYs7Xsdt40qm4+UpHyX7k0/O9NliPc+x77k1/FEsPsjKPZGJvtRZM1vO+geW0OhGw==",
-                {"LICENSE": "LICENSE", "es5/tex-chtml.js": "tex-chtml.js",
+                {"LICENSE": "LICENSE", **{f"es5/{name}.js": f"{name}.js" for name in
+                    ("startup", "core", "input/tex", "output/chtml", "output/chtml/fonts/tex", "a11y/assistive-mml")},
                  "es5/output/chtml/fonts/woff-v2": "output/chtml/fonts/woff-v2"}),
 }
 

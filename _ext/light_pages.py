@@ -1,0 +1,52 @@
+"""Make the theme's pages light: nothing that nobody uses is loaded, no script blocks the first view."""
+import re
+from pathlib import Path
+
+UNUSED = ("sphinx-thebe", "design-tabs")  # the files and inline scripts named so
+UNUSED_INLINE = ("THEBE_JS_URL", "DOCUMENTATION_OPTIONS.")
+# Rules of the icon font in the theme's stylesheet; course.css draws the few icons that the pages show.
+ICON_RULES = re.compile(r"(?:\.fa-[\w-]+:before,?)+\{[^{}]*\}|@font-face\{[^{}]*Font Awesome[^{}]*\}")
+
+
+def unused(asset):
+    name = str(getattr(asset, "filename", asset) or "")
+    body = getattr(asset, "attributes", {}).get("body") or ""
+    return any(word in name for word in UNUSED) or any(word in body for word in UNUSED_INLINE)
+
+
+def trim(app, pagename, templatename, context, doctree):
+    maths = app.env.get_domain("math").has_equations(pagename)
+    seen, kept = set(), []
+    for script in context["script_files"]:
+        name, attributes = getattr(script, "filename", None), getattr(script, "attributes", {})
+        key = name or attributes.get("body")
+        if unused(script) or key in seen or "mathjax" in (key or "").lower() and not maths:
+            continue
+        seen.add(key)
+        if name and pagename != "search":  # the search page's own scripts follow at once and need these
+            attributes.pop("async", None)
+            attributes["defer"] = "defer"
+        kept.append(script)
+    context["script_files"] = kept
+    context["title"] = re.sub(r'<span class="section-number">.*?</span>', "", context.get("title", ""))
+    context["css_files"] = [css for css in context["css_files"] if not unused(css)]
+
+
+def trim_files(app, exception):
+    if exception or app.builder.format != "html":
+        return
+    static = Path(app.outdir) / "_static"
+    for pattern in ("scripts/fontawesome*", "scripts/*.map", "styles/*.map", "vendor/fontawesome/**/*", "sphinx-thebe*",
+                    "design-tabs.js", "*webpack-macros.html", "404.html", "locales/**/*"):
+        for path in static.glob(pattern):
+            if path.is_file():
+                path.unlink()
+    styles = static / "styles" / "pydata-sphinx-theme.css"
+    styles.write_text(ICON_RULES.sub("", styles.read_text("utf-8")), "utf-8")
+
+
+def setup(app):
+    app.config.templates_path.append(str(Path(__file__).parent / "templates"))
+    app.connect("html-page-context", trim, priority=900)
+    app.connect("build-finished", trim_files, priority=900)
+    return {"parallel_read_safe": True}
