@@ -88,7 +88,8 @@ def fill_standing(app, doctree, docname):
     for placeholder in list(doctree.findall(StandingTable)):
         rows = []
         for page in made_pages(app, placeholder["folder"]):
-            stamp = notebook_metadata(app, page).get("published", {})
+            run = page.replace("exercises/", "solutions/")  # an exercise stands on its solution's run
+            stamp = notebook_metadata(app, run).get("published", {}) if run in app.env.found_docs else {}
             title = nodes.reference("", app.env.titles[page].astext(), internal=True,
                                     refuri=app.builder.get_relative_uri(docname, page))
             colab = nodes.reference("", "Open in Colab", refuri=colab_url(app, page))
