@@ -6,7 +6,7 @@ PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
 export OMP_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help book test test-all publish serve grade bench lighthouse clean
+.PHONY: help book test test-all publish serve grade clean
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -25,10 +25,10 @@ book: .venv/site  ## build the site from the committed notebooks (runs nothing)
 	$(BIN)/jupyter-book build . -W --keep-going -n --quiet
 	@echo "The site is built. Open $(CURDIR)/_build/html/index.html"
 
-test: .venv/all  ## validate everything: tools, every cell of every notebook, graders, the site in a browser
+test: .venv/all  ## validate everything: tools, every cell of every notebook, graders
 	$(PYTEST)
 
-test-all: .venv/all  ## the same and the long parts: 300 seeds, another processor emulated, a whole class graded
+test-all: .venv/all  ## the same and the long parts: 300 seeds, what takes minutes
 	$(PYTEST) -m "long or not long"
 
 publish: .venv/all  ## run and make again what is stale; ACCEPT=1 publishes numbers that moved
@@ -40,9 +40,6 @@ serve: book  ## open the built site at http://localhost:8000
 grade: .venv/all  ## grade a class: make grade SUBMISSIONS=folder [OUT=grades.csv] [JOBS=2]
 	@test -n "$(SUBMISSIONS)" || { echo "Name the folder or zip of students' notebooks: make grade SUBMISSIONS=folder"; exit 2; }
 	$(BIN)/python -m tools.grade "$(SUBMISSIONS)" "$(or $(OUT),grades.csv)" $(if $(JOBS),--jobs $(JOBS))
-
-bench: .venv/all  ## measure what the published numbers cost; writes bench/results.md
-	$(BIN)/python -m bench.run
 
 clean:  ## remove what was built and installed
 	rm -rf _build .venv

@@ -22,8 +22,6 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
 
-sys.modules.setdefault("rfc3987_syntax", None)  # jsonschema would compile a grammar of URLs: 2 s a start, never used
-
 MASTERS = Path(__file__).resolve().parents[1] / "solutions"
 KINDS = ("given", "answer", "test", "wrong", "right", "text", "solution")
 ALLOWED = {*sys.stdlib_module_names, "torch", "numpy", "matplotlib"}

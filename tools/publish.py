@@ -24,6 +24,7 @@ import nbformat
 from tqdm import tqdm
 
 from tools.bind import FIELD, BindError, bind
+from tools.exercise import MasterError, build_exercise, build_solution, read_master
 
 ROOT = Path(__file__).resolve().parents[1]
 IMPORT = re.compile(r"^from tools\.(\w+) import .*$", re.M)
@@ -104,8 +105,6 @@ def read_page(source):
     """The page that `source` describes."""
     exercise = None
     if source.parent.name == "solutions":
-        from tools.exercise import build_exercise, build_solution, read_master
-
         master = read_master(source)
         notebook, exercise = build_solution(master), build_exercise(master)
     else:
@@ -221,7 +220,7 @@ async def execute(page, bar):
     run.metadata["published"] = {
         "inputs": page.inputs, "date": datetime.date.today().isoformat(), **machine(),
         "threads": int(threads[1]) if threads else None, "samples": len(samples),
-        "networks": max((len(r["values"]) for r in samples.values()), default=0),
+        "networks": max((len(r["values"]) for r in samples.values() if r["of"] == "networks"), default=0),
         "seconds": round(time.monotonic() - started)}
     return run
 
@@ -340,7 +339,7 @@ def read_all(paths):
     for source in sources(paths):
         try:
             pages.append(read_page(source))
-        except (PublishError, ValueError) as error:
+        except (PublishError, MasterError, ValueError) as error:
             errors.append(f"{source.parent.name}/{source.name}: {error}")
     return pages, errors
 
