@@ -29,6 +29,8 @@ def trim(app, pagename, templatename, context, doctree):
         kept.append(script)
     context["script_files"] = kept
     context["title"] = re.sub(r'<span class="section-number">.*?</span>', "", context.get("title", ""))
+    if context.get("body"):  # a picture below the fold waits until it is scrolled to
+        context["body"] = context["body"].replace("<img ", "<img loading=\"lazy\" ")
     context["css_files"] = [css for css in context["css_files"] if not unused(css)]
 
 

@@ -1,0 +1,313 @@
+"""The built site, opened as a reader would open it: in a real browser, on a desk, on a phone, from a zip.
+
+Each look at a page collects its faults as sentences; `test_each_check_sees_a_planted_fault` plants every kind once.
+Without a browser these tests fail and say what to install; NO_BROWSER=1 skips them.
+"""
+import functools
+import gzip
+import http.server
+import os
+import re
+import shutil
+import subprocess
+import sys
+import threading
+import warnings
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urljoin, urlsplit
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[1]
+REPOSITORY = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))["repository"]
+NAME = REPOSITORY["url"].rstrip("/").rsplit("/", 1)[1]  # GitHub Pages serves the site in a folder of this name
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+QUIET = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
+         "--disable-sync", "--no-first-run"]
+PHONE, DESK = {"width": 360, "height": 740}, {"width": 1280, "height": 900}
+FIRST_VIEW = 400_000  # bytes, compressed
+NOT_PAGES = {"genindex.html", "index.html"}  # made by Sphinx: an empty index, a redirect
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """(folder of the built site, what the build said, its exit code), built away from the working tree."""
+    out = tmp_path_factory.mktemp("site")
+    command = [str(Path(sys.executable).parent / "jupyter-book"), "build", str(ROOT), "-W", "--keep-going", "-n",
+               "--path-output", str(out)]
+    run = subprocess.run(command, capture_output=True, text=True)
+    site = out / NAME
+    if (made := out / "_build" / "html").exists():
+        made.rename(site)
+    return site, run.stdout + run.stderr, run.returncode
+
+
+@pytest.fixture(scope="module")
+def site(built):
+    if not (built[0] / "book" / "index.html").exists():
+        pytest.fail(f"the site was not built:\n{built[1][-3000:]}")
+    return built[0]
+
+
+@pytest.fixture(scope="module")
+def served(site):
+    """The address of the site on a server of ours, under the folder that GitHub Pages will use."""
+    class Handler(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *_):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Handler, directory=site.parent))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}/{NAME}/"
+    server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def browser():
+    if os.environ.get("NO_BROWSER") == "1":
+        warnings.warn("NO_BROWSER=1: nobody has looked at the site in a browser")
+        pytest.skip("NO_BROWSER=1: NOBODY HAS LOOKED AT THE SITE IN A BROWSER")
+    program = os.environ.get("CHROME") or next(filter(None, map(shutil.which, BROWSERS)), None)
+    if not program or not shutil.which(program):
+        pytest.fail("No browser found. Install Chromium (Debian, Ubuntu: apt install chromium; macOS: brew install "
+                    "chromium) or name one with CHROME=/path/to/chrome. NO_BROWSER=1 skips these tests.")
+    sync_api = pytest.importorskip("playwright.sync_api", reason="pip install -r requirements.txt")
+    with sync_api.sync_playwright() as play:
+        chrome = play.chromium.launch(executable_path=program, args=QUIET)
+        yield chrome
+        chrome.close()
+
+
+def pages(site):
+    return sorted(str(path.relative_to(site)) for path in site.rglob("*.html")
+                  if "_static" not in path.parts and str(path.relative_to(site)) not in NOT_PAGES)
+
+
+# What one look at a page finds.
+
+def look(browser, url):
+    """The faults of one page, as sentences that begin with the kind of fault."""
+    context = browser.new_context(viewport=DESK, color_scheme="light")
+    page, faults, size, host = context.new_page(), [], [0], urlsplit(url).netloc
+
+    def weigh(response):
+        try:
+            body = response.body()
+        except Exception:  # a redirect or a cancelled request has no body
+            return
+        squeezable = re.search("text|script|json|svg|html|css", response.headers.get("content-type", ""))
+        size[0] += len(gzip.compress(body)) if squeezable else len(body)
+
+    page.on("console", lambda m: faults.append(f"console: {m.text}") if m.type == "error" else None)
+    page.on("pageerror", lambda error: faults.append(f"console: {error}"))
+    page.on("request", lambda r: faults.append(f"host: asks {r.url}")
+            if urlsplit(r.url).scheme.startswith("http") and urlsplit(r.url).netloc != host else None)
+    page.on("response", weigh)
+    page.goto(url, wait_until="load")
+    settle(page)
+    if size[0] > FIRST_VIEW:
+        faults.append(f"weight: the first view takes {size[0]:,} bytes compressed, the budget is {FIRST_VIEW:,}")
+    faults += page.evaluate("""() => {
+        const found = [];
+        const raw = [...document.querySelectorAll('.math')].filter(m => !m.querySelector('mjx-container, .MathJax'));
+        if (raw.length) found.push(`maths: ${raw.length} formulas are not typeset, e.g. ${raw[0].textContent.slice(0, 40)}`);
+        for (const e of document.querySelectorAll('mjx-merror')) found.push(`maths: error in ${e.textContent.slice(0, 60)}`);
+        for (const i of document.querySelectorAll('img'))
+            if (!i.hasAttribute('alt') || /^(\\.\\.\\/)?_images\\//.test(i.alt)) found.push(`alt: ${i.src.slice(-60)} says nothing to who cannot see it`);
+        return found;
+    }""")
+    faults += flipbook_faults(page)
+    page.set_viewport_size(PHONE)
+    page.wait_for_timeout(100)
+    width = page.evaluate("document.documentElement.scrollWidth")
+    if width > PHONE["width"]:
+        faults.append(f"phone: the page is {width} px wide on a screen of {PHONE['width']}")
+    context.close()
+    return faults
+
+
+def settle(page):
+    """Wait until the maths, if the page has any, is typeset."""
+    page.evaluate("() => window.MathJax?.startup?.promise")
+    if page.locator(".math").count():
+        try:
+            page.wait_for_selector("mjx-container", timeout=5000, state="attached")
+        except Exception:  # said below, as a fault of the page
+            pass
+
+
+def flipbook_faults(page):
+    """Move every flip-book's control with the keyboard and compare pixels."""
+    faults = []
+    for number in range(page.locator(".flipbook").count()):
+        book = page.locator(".flipbook").nth(number)
+        control = book.locator("input[type=range], input[type=radio]").first
+        if not control.count():
+            faults.append(f"flip-book: number {number + 1} has no control")
+            continue
+        book.scroll_into_view_if_needed()
+        picture = book.locator(".flipbook-frames")
+        before = picture.screenshot()
+        control.focus()
+        page.keyboard.press("ArrowRight")
+        page.wait_for_timeout(50)
+        if picture.screenshot() == before:
+            faults.append(f"flip-book: the control of number {number + 1} does not move its picture")
+        if not control.evaluate("c => c.getAttribute('aria-label') || c.labels?.length"):
+            faults.append(f"flip-book: the control of number {number + 1} has no name")
+    return faults
+
+
+# What the files alone show.
+
+class Links(HTMLParser):
+    def __init__(self, text):
+        super().__init__()
+        self.ids, self.hrefs = set(), []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        attrs = dict(attrs)
+        self.ids |= {attrs["id"]} if attrs.get("id") else set()
+        if tag == "a" and attrs.get("href"):
+            self.hrefs.append(attrs["href"])
+
+
+def link_faults(site, name):
+    """Internal links and anchors that lead nowhere; Colab links to files that the repository does not hold."""
+    faults, parsed = [], functools.cache(lambda path: Links(path.read_text("utf-8")))
+    base = f"http://site/{NAME}/{name}"
+    repository = urlsplit(REPOSITORY["url"]).path.strip("/")
+    for href in parsed(site / name).hrefs:
+        if "colab.research.google.com" in href:
+            inside = re.fullmatch(rf".*/github/{repository}/blob/{REPOSITORY['branch']}/(.+\.ipynb)", href)
+            if not inside or not (ROOT / inside[1]).exists():
+                faults.append(f"colab: {href} opens nothing that is in the repository")
+            continue
+        url = urlsplit(urljoin(base, href))
+        if url.netloc != "site" or url.scheme != "http":
+            continue
+        if not url.path.startswith(f"/{NAME}/"):
+            faults.append(f"link: {href} leaves the site's folder")
+            continue
+        target = site / unquote(url.path.removeprefix(f"/{NAME}/"))
+        target = target / "index.html" if target.is_dir() else target
+        if not target.exists():
+            faults.append(f"link: {href} leads nowhere")
+        elif url.fragment and target.suffix == ".html" and unquote(url.fragment) not in parsed(target).ids:
+            faults.append(f"anchor: {href} names no place on its page")
+    return faults
+
+
+def search(page, address, words):
+    """The titles that the site's search finds."""
+    page.goto(f"{address}search.html?q={words.replace(' ', '+')}")
+    try:
+        page.wait_for_selector("#search-results li", timeout=8000)
+    except Exception:  # nothing found: say so by an empty list
+        return []
+    return page.locator("#search-results li > a").all_inner_texts()
+
+
+def turns_dark(page):
+    """Whether the button in the bar leads to a dark page."""
+    light = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    for _ in range(3):
+        page.locator(".theme-switch-button:visible").first.click()
+        if page.evaluate("document.documentElement.dataset.theme") == "dark":
+            return page.evaluate("getComputedStyle(document.body).backgroundColor") != light
+    return False
+
+
+# The tests.
+
+def test_build_is_clean(built):
+    said = [line for line in built[1].splitlines() if "WARNING" in line or "ERROR" in line]
+    assert built[2] == 0, "\n".join(said) or built[1][-3000:]
+
+
+def test_links_lead_somewhere(site):
+    assert not [f"{name}: {fault}" for name in pages(site) for fault in link_faults(site, name)]
+
+
+def test_every_page_opens_well(site, served, browser):
+    assert not [f"{name}: {fault}" for name in pages(site) for fault in look(browser, served + name)]
+
+
+@pytest.mark.parametrize("words", ["vanishing", "hidden state"])
+def test_search_finds(served, browser, words):
+    page = browser.new_page()
+    assert search(page, served, words)
+    page.close()
+
+
+def test_dark_toggle(served, browser):
+    page = browser.new_page(color_scheme="light")
+    page.goto(served + "book/index.html")
+    assert turns_dark(page)
+    page.close()
+
+
+def test_works_from_a_zip(site, browser, tmp_path):
+    """Downloaded as one file and opened from disk: no server, still maths and search."""
+    shutil.unpack_archive(shutil.make_archive(str(tmp_path / "site"), "zip", site), tmp_path / "unzipped")
+    folder, page = tmp_path / "unzipped", browser.new_page()
+    with_maths = [name for name in pages(folder) if 'class="math' in (folder / name).read_text("utf-8")]
+    for name in with_maths[:2]:
+        page.goto((folder / name).as_uri())
+        settle(page)
+        assert page.locator("mjx-container").count(), f"{name}: no maths when opened from disk"
+    assert search(page, folder.as_uri() + "/", "vanishing"), "search finds nothing when opened from disk"
+    page.close()
+
+
+def test_pages_are_described(site):
+    said = {name: re.findall(r'<meta (?:content="([^"]*)" [^>]*)?name="description"(?: content="([^"]*)")?|'
+                             r'<meta content="([^"]*)"[^>]*name="description"', (site / name).read_text("utf-8"))
+            for name in pages(site) if name not in ("404.html", "search.html")}
+    assert not [name for name, found in said.items() if not any(any(each) for each in found)]
+    listed = (site / "sitemap.xml").read_text("utf-8")
+    assert not [name for name in said if f"/{name}<" not in listed]
+
+
+PLANTED = {  # kind of fault: what is put into a page to have it
+    "console": "<script>throw new Error('planted')</script>",
+    "host": '<img alt="x" src="http://elsewhere.invalid/x.png">',
+    "phone": '<div style="width: 900px">wide</div>',
+    "alt": '<img src="../_static/mark.svg">',
+    "maths": r'<span class="math notranslate nohighlight">left raw</span>',
+    "weight": f"<!--{os.urandom(500_000).hex()}-->",
+    "flip-book": '<div class="flipbook"><input type="range" aria-label="x"><div class="flipbook-frames">still</div></div>',
+    "link": '<a href="nowhere.html">x</a>',
+    "anchor": '<a href="index.html#nowhere">x</a>',
+    "colab": '<a href="https://colab.research.google.com/github/example/vanilla-rnns/blob/main/book/none.ipynb">x</a>',
+}
+
+
+@pytest.mark.parametrize("kind", PLANTED)
+def test_each_check_sees_a_planted_fault(site, served, browser, kind):
+    planted = site / "book" / "planted.html"
+    page = (site / "book" / "index.html").read_text("utf-8")
+    planted.write_text(page.replace("</article>", PLANTED[kind] + "</article>"), "utf-8")
+    try:
+        faults = link_faults(site, "book/planted.html") if kind in ("link", "anchor", "colab") else \
+            look(browser, served + "book/planted.html")
+    finally:
+        planted.unlink()
+    assert any(fault.startswith(f"{kind}:") for fault in faults), faults
+
+
+def test_search_and_toggle_can_fail(site, served, browser):
+    page = browser.new_page(color_scheme="light")
+    assert not search(page, served, "xylophonic")
+    planted = site / "book" / "planted.html"
+    planted.write_text(re.sub(r"<script defer[^>]*pydata-sphinx-theme\.js[^>]*></script>", "",
+                              (site / "book" / "index.html").read_text("utf-8")), "utf-8")
+    try:
+        page.goto(served + "book/planted.html")
+        assert not turns_dark(page)
+    finally:
+        planted.unlink()
+        page.close()
