@@ -23,8 +23,9 @@ def trim(app, pagename, templatename, context, doctree):
         if unused(script) or key in seen or "mathjax" in (key or "").lower() and not maths:
             continue
         seen.add(key)
+        attributes.pop("async", None)
+        attributes.pop("defer", None)
         if name and pagename != "search":  # the search page's own scripts follow at once and need these
-            attributes.pop("async", None)
             attributes["defer"] = "defer"
         kept.append(script)
     context["script_files"] = kept
@@ -43,8 +44,29 @@ def trim_files(app, exception):
         for path in static.glob(pattern):
             if path.is_file():
                 path.unlink()
-    styles = static / "styles" / "pydata-sphinx-theme.css"
-    styles.write_text(ICON_RULES.sub("", styles.read_text("utf-8")), "utf-8")
+    words = set()  # every word of the pages and scripts: a class that is not among them styles nothing
+    for path in [*Path(app.outdir).rglob("*.html"), *static.glob("*.js"), *(static / "scripts").glob("*.js")]:
+        words.update(re.findall(r"[\w-]+", path.read_text("utf-8")))
+    for sheet in (static / "styles" / "pydata-sphinx-theme.css", static / "sphinx-design.min.css",
+                  *static.glob("mystnb.*.css")):
+        sheet.write_text(used_rules(ICON_RULES.sub("", sheet.read_text("utf-8")), words), "utf-8")
+
+
+def used_rules(css, words):
+    """The stylesheet without the rules that only speak of classes which occur nowhere."""
+    def keep(rule):
+        selectors = [s for s in split_selectors(rule[1])
+                     if all(name in words for name in re.findall(r"\.(-?[A-Za-z_][\w-]*)", re.sub(r":not\([^)]*\)", "", s)))]
+        return f"{','.join(selectors)}{{{rule[2]}}}" if selectors else ""
+
+    css = re.sub(r"/\*(?!!).*?\*/", "", css, flags=re.S)
+    css = re.sub(r"([^{}@;/][^{}@;]*)\{([^{}]*)\}", keep, css)
+    return re.sub(r"@media[^{}]*\{\s*\}", "", css)
+
+
+def split_selectors(text):
+    """At commas that stand outside parentheses, as in `a:is(b, c), d`."""
+    return re.split(r",(?![^()]*\))", text)
 
 
 def setup(app):

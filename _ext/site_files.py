@@ -45,7 +45,7 @@ def write_site_files(app, exception):
                                      f'"http://www.sitemaps.org/schemas/sitemap/0.9">\n{urls}</urlset>\n', "utf-8")
     (out / "robots.txt").write_text(f"User-agent: *\nAllow: /\nSitemap: {base}sitemap.xml\n", "utf-8")
     page = (Path(app.srcdir) / "assets" / "404.html").read_text("utf-8")
-    for name, value in {"root": urlsplit(base).path, "title": app.config.project or app.config.html_title}.items():
+    for name, value in {"root": urlsplit(base).path, "title": app.config.html_title}.items():
         page = page.replace(f"%{name}%", html.escape(value))  # a 404 is shown at any depth: only rooted links work
     (out / "404.html").write_text(page, "utf-8")
 
