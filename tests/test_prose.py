@@ -1,0 +1,91 @@
+"""No result is typed by hand: prose binds it with {{name}}, and publish fills it in.
+
+What this lint cannot see: an integer result ("28 networks trained"), one in words without a unit ("nearly all"), a comparison
+without a number ("better"), a result inside mathematics or code. Those are for the reader of a change.
+"""
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCES = sorted([*(ROOT / "book").glob("*.md"), *(ROOT / "solutions").glob("*.md")])
+WORD = (r"(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|twenty|thirty|forty|fifty|sixty|seventy"
+        r"|eighty|ninety|hundred)")
+TYPED = re.compile(rf"""
+    (?<![\w.])\d*\.\d\d+             # 0.93, .934
+  | \d+\s*(?:%|percent|per\s+cent)    # 93 %, 93 percent
+  | {WORD}\s+(?:percent|per\s+cent)  # ninety-three percent
+  | \b(?:twice|thrice|half|(?:\d+|{WORD})\s+times)\s+(?:as|more|less|better|worse|the\s+(?:accuracy|error|loss))\b
+""", re.X | re.I)
+NOT_PROSE = re.compile(r"""
+    ^---\n.*?\n---\n                 # front matter
+  | ^```\{code-cell\}.*?^```\s*$     # code and its options
+  | \$\$.*?\$\$ | \$[^$\n]+\$        # mathematics
+  | \{\{.*?\}\} | `[^`\n]*`          # bindings and code
+  | \]\([^)]*\)                      # where links lead
+""", re.X | re.M | re.S)
+CONFIDENCE = "the level of the intervals, chosen"
+STEP = "a weight set by hand, chosen"
+SCALE = "the scale of a weight matrix, chosen"
+QUESTION = "invented for a question"
+ALLOWED = {  # (page, what is typed): why it may be
+    ("index", "95 %"): CONFIDENCE,
+    ("forward-pass", "95 %"): CONFIDENCE,
+    ("forward-pass", "2.13"): "Student's quantile for that level, as in the cell above",
+    ("forward-pass", "twice as"): "follows from the sum of two equal gradients, asserted beside it",
+    ("forward-pass", "half as"): "a bound that the cell above asserts",
+    ("forward-pass", "0.95"): QUESTION,
+    ("forward-pass", "0.96"): QUESTION,
+    ("forward-pass", "0.005"): QUESTION,
+    ("forward-pass", "0.01"): QUESTION,
+    ("reach-versus-reality", "0.005"): STEP,
+    ("recurrence", "95 %"): CONFIDENCE,
+    ("recurrence", ".75"): SCALE,
+    ("recurrence", ".90"): SCALE,
+    ("recurrence", ".99"): SCALE,
+    ("recurrence", "ten times as"): QUESTION,
+}
+
+
+def typed(markdown):
+    """[(line number, what is typed)] in a page's source."""
+    prose = NOT_PROSE.sub(lambda m: "\n" * m[0].count("\n") + " ", markdown)
+    return [(prose.count("\n", 0, m.start()) + 1, " ".join(m[0].split())) for m in TYPED.finditer(prose)]
+
+
+def quoted(markdown, line):
+    """Whether the paragraph around a line names the source of its numbers."""
+    lines = markdown.splitlines()
+    first = last = line - 1
+    while first > 0 and lines[first - 1].strip():
+        first -= 1
+    while last < len(lines) - 1 and lines[last + 1].strip():
+        last += 1
+    return re.search(r"\{cite|\]\(https?://", "\n".join(lines[first:last + 1]))
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda p: p.stem)
+def test_no_result_is_typed(source):
+    markdown = source.read_text()
+    found = [f"{source.name}:{line}: {what!r}" for line, what in typed(markdown)
+             if (source.stem, what) not in ALLOWED and not quoted(markdown, line)]
+    assert not found, "typed by hand (bind it, {{name}}, or give a reason in ALLOWED):\n" + "\n".join(found)
+
+
+def test_every_exception_is_used():
+    there = {(source.stem, what) for source in SOURCES for _, what in typed(source.read_text())}
+    assert not ALLOWED.keys() - there, "take these out of ALLOWED"
+
+
+@pytest.mark.parametrize("text", [
+    "It reaches 0.93.", "an accuracy of .934", "93 % of them", "93% right", "93 percent", "ninety-three percent", "ninety per cent",
+    "twice as accurate", "three times as fast", "It is 2 times better", "half the error"])
+def test_planted_results_are_seen(text):
+    assert typed(f"# A page\n\n{text}\n")[0][0] == 3
+
+
+@pytest.mark.parametrize("text", ["{{acc.mean:.2f}}", "a step of $0.05$", "`lr=0.01`", "32 networks", "T = 60", "at t = 1.5", "[x](a-0.55.html)",
+                                  "```{code-cell} ipython3\nx = 0.55\n```"])
+def test_what_may_be_typed(text):
+    assert not typed(f"{text}\n")
