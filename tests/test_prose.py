@@ -26,7 +26,6 @@ NOT_PROSE = re.compile(r"""
   | \]\([^)]*\)                      # where links lead
 """, re.X | re.M | re.S)
 CONFIDENCE = "the level of the intervals, chosen"
-STEP = "a weight set by hand, chosen"
 SCALE = "the scale of a weight matrix, chosen"
 QUESTION = "invented for a question"
 ALLOWED = {  # (page, what is typed): why it may be
@@ -39,7 +38,6 @@ ALLOWED = {  # (page, what is typed): why it may be
     ("forward-pass", "0.96"): QUESTION,
     ("forward-pass", "0.005"): QUESTION,
     ("forward-pass", "0.01"): QUESTION,
-    ("reach-versus-reality", "0.005"): STEP,
     ("recurrence", "95 %"): CONFIDENCE,
     ("recurrence", ".75"): SCALE,
     ("recurrence", ".90"): SCALE,
