@@ -25,7 +25,7 @@ book: .venv/site  ## build the site from the committed notebooks (runs nothing)
 	$(BIN)/jupyter-book build . -W --keep-going -n --quiet
 	@echo "The site is built. Open $(CURDIR)/_build/html/index.html"
 
-test: .venv/all  ## validate everything: tools, every cell of every notebook, graders
+test: .venv/all  ## validate everything: tools, every cell of every notebook, graders, the site
 	$(PYTEST)
 
 test-all: .venv/all  ## the same and the long parts: 300 seeds, what takes minutes

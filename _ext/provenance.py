@@ -1,7 +1,7 @@
 """Where a page's numbers come from: a footer on each made page, and the `standing` table of the landing page.
 
 Both read what publish stamped into a notebook's metadata:
-`published = {hash, date, torch, processor, threads, networks, samples, seconds}`.
+`published = {inputs, date, torch, processor, threads, networks, samples, seconds}`.
 """
 import html
 import json

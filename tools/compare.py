@@ -13,6 +13,7 @@ from statistics import mean, stdev
 import numpy as np
 from scipy import stats
 
+from tools.bind import trained_values
 from tools.sample import faults, sample_text
 
 CHANCE = 0.001  # a sample moved when chance alone would do it less often than this
@@ -54,11 +55,6 @@ def welch(old, new):
         return float(stats.ttest_ind(old, new, equal_var=False).pvalue)
 
 
-def humps(record):
-    """The values of the networks that trained."""
-    return [v for v in record["values"] if v >= record["trained"]]
-
-
 def sample_moved(old, new, exactly):
     """Why the new sample does not say what the published one says, or None.
 
@@ -87,7 +83,7 @@ def by_chance(old, new):
     """Why two samples of other networks differ by more than chance, or None."""
     a, b = old["values"], new["values"]
     if "trained" in old:
-        a, b = humps(old), humps(new)
+        a, b = trained_values(old), trained_values(new)
         n = len(old["values"])
         p = stats.fisher_exact([[len(a), n - len(a)], [len(b), n - len(b)]])[1]
         if not p >= CHANCE:
@@ -145,7 +141,7 @@ def outputs_moved(old, new, exactly):
 
 def visible_fall(record):
     """(fall, sentence): the smallest fall of the mean (or of log10) seen with probability POWER."""
-    values = humps(record) if "trained" in record else record["values"]
+    values = trained_values(record) if "trained" in record else record["values"]
     values = np.log10(values).tolist() if "log" in record else values
     n, sentence = len(values), []
     fall = None

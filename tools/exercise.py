@@ -333,8 +333,9 @@ def notebook_cell(cell, source):
 
 def grade_id(cell):
     """The id of a graded cell of a notebook, or None; whatever a student made of the metadata."""
-    meta = cell.get("metadata", {}).get("nbgrader")
-    id = meta.get("grade_id") if isinstance(meta, dict) else None
+    meta = cell.get("metadata")
+    flags = meta.get("nbgrader") if isinstance(meta, dict) else None
+    id = flags.get("grade_id") if isinstance(flags, dict) else None
     return id if isinstance(id, str) else None
 
 

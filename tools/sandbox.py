@@ -3,7 +3,7 @@
 Where Linux's `unshare` works the kernel has no network, sees no process but its own, and finds the folders that
 matter (solutions, submissions) empty; started by root, it runs as `nobody`. Everything it started dies with it.
 It does NOT stop a student's code from reading other files that this user may read, nor from tampering with the
-tests, which run in the same process as the answers. See "Grading a class" in the README.
+tests, which run in the same process as the answers. See tools/README.md.
 """
 import json
 import os

@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from tools.exercise import FLAGS, TEXT_STUB, student_source
+from tools.exercise import FLAGS, grade_id, student_source
 
 LARGEST = 20 * 2**20  # bytes of one notebook
 MOST = 20_000  # files in a zip
@@ -136,10 +136,7 @@ def read_cells(submission):
 def read_cell(cell):
     source = cell.get("source", cell.get("input", ""))
     source = "".join(map(str, source)) if isinstance(source, list) else str(source)
-    meta = cell.get("metadata")
-    flags = meta.get("nbgrader") if isinstance(meta, dict) else None
-    id = flags.get("grade_id") if isinstance(flags, dict) else None
-    return [str(cell.get("cell_type")), source.replace("\r\n", "\n"), id if isinstance(id, str) else None]
+    return [str(cell.get("cell_type")), source.replace("\r\n", "\n"), grade_id(cell)]
 
 
 # ---------------------------------------------------------------- putting it back
@@ -226,5 +223,3 @@ def previous(known, id):
     ids = list(known)
     return ids[ids.index(id) - 1] if ids.index(id) else None
 
-
-__all__ = ["Refused", "Submission", "Restored", "TEXT_STUB", "find", "restore"]
