@@ -38,6 +38,14 @@ def test_every_answer_earns_what_the_master_says(proven, name):
     assert not faults, "\n".join(f"{run}: {fault}" for run, fault in faults.items())
 
 
+@pytest.mark.long
+@each
+def test_what_is_taken_over_from_the_solution_is_what_comes(masters, proven, name):
+    """Every test run for every variant gives what `proven` has, which runs only those that a change can reach."""
+    whole = variants.check_masters([masters[name]], whole=True)
+    assert {run: fault for _, run, _, fault in whole} == {run: fault for (exercise, run), fault in proven.items() if exercise == name}
+
+
 @each
 def test_enough_kinds_of_answers(masters, name):
     assert len(masters[name].of("wrong")) >= 8 and len(masters[name].of("right")) >= 4
@@ -180,6 +188,35 @@ def test_a_broken_promise_is_found_and_a_kept_one_is_not(tmp_path):
 def test_a_seed_that_fails_is_found(tmp_path):
     path = planted(tmp_path, 'print("Passed: 1 point.")', 'assert SEED != 3, "bad luck"\nprint("Passed: 1 point.")')
     assert variants.check_seeds([read_master(path)], 5) == [("small", 3, {"q1-shape": "bad luck"})]
+
+
+TELL = "assert False, str(os.getpid())"  # says in which process the test ran
+LINKED = [["given", "setup", "import os\nbase = 1\nclass Base: pass"], ["answer", "f", "def f(): return base"],
+          ["test", "t-f", f"x = f()\n{TELL}"], ["answer", "g", "def g(): return f()"], ["given", "alias", "h = f"],
+          ["answer", "c", "c = 3"], ["test", "t-g", f"g()\n{TELL}"], ["test", "t-h", f"h()\n{TELL}"],
+          ["test", "t-c", f"class C: c = c\n{TELL}"], ["answer", "last", "last = 0"], ["test", "t-len", f"len([])\nx = 0\n{TELL}"]]
+
+
+CHANGES = [  # (cell, its changed source, the tests that must be run again)
+    ("last", "last = 1", ""),
+    ("f", "def f(): return 2", "t-f t-g t-h"),  # also through what calls it, and what was made of it
+    ("g", "def g(): return 5", "t-g"),
+    ("c", "c = 4", "t-c"),  # a class body
+    ("c", "raise ValueError", "t-c"),
+    ("c", "c, base = 3, 9", "t-c t-g t-h"),  # the change overwrites what earlier answers read
+    ("c", "def w():\n    global base\n    base = 9\nw(); c = 3", "t-c t-g t-h"),
+    ("c", "def len(x): return 1\nc = 3", "t-c t-len"),
+    ("g", "def g(): return x", "t-f t-g t-h t-c t-len"),  # reads what a test has left behind: all of it in earnest
+]
+
+
+def test_a_test_is_run_again_if_a_change_can_reach_it():
+    changed = [[[kind, id, answer if id == cell else source] for kind, id, source in LINKED] for cell, answer, _ in CHANGES]
+    later = LINKED + [["test", "t-x", f"x\n{TELL}"]]  # reads what earlier tests have left, so they are always run
+    got = variants.run([LINKED, *changed, later, later], bases=[None] + [0] * len(changed) + [None, len(changed) + 1])
+    ran = [{test for test in base if base[test] != other[test]} for base, other in
+           [(got[0], other) for other in got[1:-2]] + [got[-2:]]]
+    assert ran == [set(runs.split()) for _, _, runs in CHANGES] + [{"t-f", "t-len"}]
 
 
 def test_a_variant_that_hangs_or_dies_is_ended(small):

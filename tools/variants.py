@@ -4,9 +4,15 @@
     python -m tools.variants --seeds 300 [MASTER]  the solution with SEED = 0 … 299: no test may fail by luck
 
 Each run is a forked child of one process that has torch loaded, in one namespace, in an empty folder, killed when
-it takes too long. Every cell runs as in the notebook, all tests included; only `:solution:` cells are left out.
+it takes too long. Cells run as in the notebook; only `:solution:` cells are left out.
+
+A variant changes one answer. A test that, when the solution ran, read no global name which that change touches would
+do the same again, so its message is taken from the solution's run (see `Names` and `run_cells`; --whole runs all).
+What passes from cell to cell by another way than a global name is not seen: so tests must draw from generators of
+their own, and nobody patches modules.
 """
 import argparse
+import ast
 import json
 import os
 import selectors
@@ -37,14 +43,17 @@ def program(master, answers=None, seed=0, untouched=False):
     return cells
 
 
-def run(programs, seconds=SECONDS, jobs=None, each=lambda index, result: None):
-    """One {test id: None or what it said} a program; `each` hears of every result as it comes."""
+def run(programs, seconds=SECONDS, jobs=None, each=lambda index, result: None, bases=None):
+    """One {test id: None or what it said} a program; `each` hears of every result as it comes.
+
+    bases[i] is the index of the program whose results program i may take over where they must be the same, or None.
+    """
     jobs = min(jobs or os.cpu_count() or 1, max(len(programs), 1))
     command = [sys.executable, "-m", "tools.variants", "--serve", "--seconds", str(seconds), "--jobs", str(jobs)]
     env = {**os.environ, "MPLBACKEND": "Agg", "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
     results = [None] * len(programs)
     with tempfile.TemporaryFile("w+") as todo:
-        todo.writelines(json.dumps(p) + "\n" for p in programs)
+        todo.writelines(json.dumps(line) + "\n" for line in zip(bases or [None] * len(programs), programs))
         todo.seek(0)
         with subprocess.Popen(command, stdin=todo, stdout=subprocess.PIPE, text=True, env=env, cwd=ROOT) as server:
             for line in server.stdout:
@@ -58,34 +67,40 @@ def run(programs, seconds=SECONDS, jobs=None, each=lambda index, result: None):
 # ---------------------------------------------------------------- the process with torch loaded
 
 def serve(seconds, jobs):
-    """Read a program a line, write [index, result] a line; `jobs` children at a time."""
+    """Read [base, program] a line, write [index, result] a line; `jobs` children at a time."""
     import matplotlib.pyplot  # noqa: F401  loaded once, inherited by every child
     import torch
     torch.set_num_threads(1)
-    waiting = list(enumerate(map(json.loads, sys.stdin)))[::-1]
+    waiting = [(index, *json.loads(line)) for index, line in enumerate(sys.stdin)]
+    known = {None: {}}  # {index of a program that has run: {cell id: what it did}}
+    bases = {base for _, base, _ in waiting}
+    waiting.sort(key=lambda program: program[0] not in bases)
     running = selectors.DefaultSelector()
     while waiting or running.get_map():
-        while waiting and len(running.get_map()) < jobs:
-            child = Child(*waiting.pop(), seconds)
+        ready = [program for program in waiting if program[1] in known]
+        for index, base, cells in ready[:jobs - len(running.get_map())]:
+            waiting.remove((index, base, cells))
+            child = Child(index, cells, known[base], seconds)
             running.register(child.pipe, selectors.EVENT_READ, child)
         for key, _ in running.select(timeout=0.2):
             key.data.read()
         for key in list(running.get_map().values()):
             if key.data.over():
                 running.unregister(key.fileobj)
+                known[key.data.index] = key.data.done() if key.data.index in bases else {}
                 print(json.dumps([key.data.index, key.data.result()]), flush=True)
 
 
 class Child:
     """One program in a forked process of its own process group."""
 
-    def __init__(self, index, cells, seconds):
+    def __init__(self, index, cells, known, seconds):
         self.index, self.cells, self.seconds = index, cells, seconds
         self.said, self.ended, self.deadline = b"", False, time.monotonic() + seconds
         self.pipe, write = os.pipe()
         self.pid = os.fork()
         if not self.pid:
-            child_main(cells, write)
+            child_main(cells, known, write)
         os.close(write)
 
     def read(self):
@@ -106,27 +121,82 @@ class Child:
         os.close(self.pipe)
         return True
 
-    def result(self):
+    def done(self):
+        """{cell id: [kind, source, message, names read, names written]} of what has run."""
         lines = [json.loads(line) for line in self.said.split(b"\n")[:-1]]
-        said = {id: message for id, message in lines}
+        return {line[0]: line[1:] for line in lines}
+
+    def result(self):
+        done = self.done()
         why = f"Stopped after {self.seconds:g} s." if self.late else "The process died."
-        return {id: said.get(id, why) for kind, id, _ in self.cells if kind == "test"}
+        return {id: done[id][2] if id in done else why for kind, id, _ in self.cells if kind == "test"}
 
 
-def child_main(cells, write):
-    """Run the cells; write [test id, None or message] a line; never return."""
+def child_main(cells, known, write):
+    """Run the cells; write [cell id, kind, source, message, names read, names written] a line; never return."""
     os.setpgid(0, 0)
     nowhere = os.open(os.devnull, os.O_RDWR)
     for fd in 0, 1, 2:
         os.dup2(nowhere, fd)
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
-        namespace = {"__name__": "__main__"}
-        for kind, id, source in cells:
-            message = run_cell(source, id, namespace)
-            if kind == "test":
-                os.write(write, json.dumps([id, message]).encode() + b"\n")
+        tell = lambda *line: os.write(write, json.dumps(line).encode() + b"\n")
+        if not run_cells(cells, known, tell):
+            run_cells(cells, {}, tell)
     os._exit(0)
+
+
+def run_cells(cells, known, tell):
+    """Run the cells but for the tests whose outcome is known from a run of other answers.
+
+    `dirty` holds the names that may mean another thing than in that run: what a changed cell writes, then or now, and
+    what a cell writes that reads such a name. A test that read none of them, and wrote nothing that a later cell read,
+    is not run again. Returns False, to begin anew and skip nothing, if an answer reads what such a test would have written.
+    """
+    names, dirty, unwritten = Names(__name__="__main__"), set(), set()
+    read_later = {id: set().union(*(done[3] for done in list(known.values())[n + 1:])) for n, id in enumerate(known)}
+    for kind, id, source in cells:
+        _, old_source, old_message, old_read, old_wrote = known.get(id, [None] * 5)
+        if kind == "test" and id in known and not dirty & {*old_read} and not read_later[id] & {*old_wrote}:
+            unwritten |= {*old_wrote}
+            tell(id, kind, source, old_message, old_read, old_wrote)
+            continue
+        names.begin()
+        message = run_cell(source, id, names)
+        read, wrote = names.end(source)
+        if read & unwritten:
+            return False
+        unwritten -= wrote
+        if id not in known or source != old_source or read & dirty:
+            dirty |= wrote | {*(old_wrote or [])}
+        tell(id, kind, source, message, sorted(read), sorted(wrote))
+    return True
+
+
+class Names(dict):
+    """A namespace that notes which names a cell, or what it calls, reads before writing them, and which it writes."""
+
+    def begin(self):
+        self.read, self.wrote, self.before = set(), set(), dict(self)
+
+    def end(self, source):
+        """(names read, names written) since `begin` by the cell `source`."""
+        self.wrote |= {name for name in {*self, *self.before} if self.get(name) is not self.before.get(name)}
+        try:  # a class body reads globals behind __getitem__'s back
+            classes = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ClassDef)]
+        except SyntaxError:
+            classes = []
+        of_classes = {n.id for c in classes for n in ast.walk(c) if isinstance(n, ast.Name)} - self.wrote
+        return self.read | of_classes, self.wrote - {"__builtins__"}
+
+    def __getitem__(self, name):
+        if name not in self.wrote:
+            self.read.add(name)
+        return super().__getitem__(name)
+
+    def __setitem__(self, name, value):
+        self.wrote.add(name)
+        super().__setitem__(name, value)
 
 
 def run_cell(source, id, namespace):
@@ -176,9 +246,16 @@ def loses_as_said(result, cell):
     return f"should say {silent}, but says {lost(result)}" if silent else None
 
 
-def check_masters(masters, seconds=SECONDS, jobs=None, say=lambda line: None):
-    """Every promise of the masters; returns [(master name, run name, result, fault or None)]."""
-    runs = [(m.name, *promise) for m in masters for promise in promises(m)]
+def check_masters(masters, seconds=SECONDS, jobs=None, say=lambda line: None, whole=False):
+    """Every promise of the masters; returns [(master name, run name, result, fault or None)].
+
+    `whole` runs each test for each variant, also where the solution's run says what will come.
+    """
+    runs, bases = [], []
+    for master in masters:
+        first, *rest = [(master.name, *promise) for promise in promises(master)]
+        bases += [None, *[None if whole else len(runs)] * len(rest)]
+        runs += [first, *rest]
     done = [None] * len(runs)
 
     def each(index, result):
@@ -186,7 +263,7 @@ def check_masters(masters, seconds=SECONDS, jobs=None, say=lambda line: None):
         done[index] = (name, run_name, result, check(result))
         say(done[index])
 
-    run([p for _, _, p, _ in runs], seconds, jobs, each)
+    run([p for _, _, p, _ in runs], seconds, jobs, each, bases)
     return done
 
 
@@ -223,6 +300,7 @@ def main(argv=None):
     p.add_argument("--seeds", type=int, default=0)
     p.add_argument("--seconds", type=float, default=SECONDS, help="what one run may take")
     p.add_argument("--jobs", type=int)
+    p.add_argument("--whole", action="store_true", help="run every test, also those that cannot tell a variant from the solution")
     p.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     a = p.parse_args(argv)
     if a.serve:
@@ -235,7 +313,7 @@ def main(argv=None):
     if a.seeds:
         faults = check_seeds(masters, a.seeds, a.seconds, a.jobs, say=print)
     else:
-        faults = [d for d in check_masters(masters, a.seconds, a.jobs, say=show) if d[3]]
+        faults = [d for d in check_masters(masters, a.seconds, a.jobs, show, a.whole) if d[3]]
     print(f"{len(faults)} faults, {time.monotonic() - start:.0f} s")
     return 1 if faults else 0
 
