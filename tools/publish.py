@@ -25,6 +25,7 @@ from tqdm import tqdm
 
 from tools.bind import FIELD, BindError, bind
 from tools.exercise import MasterError, build_exercise, build_solution, read_master
+from tools.plain import plain, site_url
 
 ROOT = Path(__file__).resolve().parents[1]
 IMPORT = re.compile(r"^from tools\.(\w+) import .*$", re.M)
@@ -175,8 +176,18 @@ def assemble(page, run):
                 cell.source = bind(cell.source, samples, exacts)
             except BindError as error:
                 raise PublishError(f"{page}, cell {number}: {error}. The run is kept: mend the text and publish again.")
+        if cell.cell_type == "markdown" and page.exercise is None and (text := shown(page, cell.source)) != cell.source:
+            cell.metadata["myst"], cell.source = cell.source, text  # Colab shows the one, the site the other
     notebook.metadata["published"] = stamp_of(run)
     return notebook
+
+
+def shown(page, text):
+    """A page's text as Colab can show it."""
+    try:
+        return plain(text, page.source.parent.name, site_url())
+    except KeyError as key:
+        raise PublishError(f"{page}: references.bib has no {key}") from None
 
 
 def write(path, notebook):
