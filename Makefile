@@ -22,7 +22,7 @@ help:  ## list these targets
 	@touch $@ .venv/site
 
 book: .venv/site  ## build the site from the committed notebooks (runs nothing)
-	$(BIN)/jupyter-book build . -W --keep-going -n --quiet
+	$(BIN)/jupyter-book build . --all -W --keep-going -n --quiet
 	@echo "The site is built. Open $(CURDIR)/_build/html/index.html"
 
 test: .venv/all  ## validate everything: tools, every cell of every notebook, graders, the site

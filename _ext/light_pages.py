@@ -31,7 +31,9 @@ def trim(app, pagename, templatename, context, doctree):
     context["script_files"] = kept
     context["title"] = re.sub(r'<span class="section-number">.*?</span>', "", context.get("title", ""))
     if context.get("body"):  # a picture below the fold waits until it is scrolled to
-        context["body"] = context["body"].replace("<img ", "<img loading=\"lazy\" ")
+        body = context["body"].replace("<img ", "<img loading=\"lazy\" ")
+        # A list may hold list items only, and the role of an entry is out of use: readers' software stumbles over both.
+        context["body"] = body.replace(' role="list"', "").replace(' role="doc-biblioentry"', "")
     context["css_files"] = [css for css in context["css_files"] if not unused(css)]
 
 

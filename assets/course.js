@@ -10,3 +10,12 @@ addEventListener("DOMContentLoaded", () => {
   for (const box of document.querySelectorAll(".bd-article pre, .bd-article div.math, .pst-scrollable-table-container"))
     if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
 });
+// An inline formula that is wider than its line scrolls on its own.
+addEventListener("load", async () => {
+  await window.MathJax?.startup?.promise;
+  for (const formula of document.querySelectorAll(".bd-article mjx-container:not([display])"))
+    if (formula.offsetWidth > formula.parentElement.clientWidth && formula.parentElement.clientWidth) {
+      formula.classList.add("wide");
+      formula.tabIndex = 0;
+    }
+});
