@@ -39,6 +39,7 @@ ALLOWED = {  # (page, what is typed): why it may be
     ("forward-pass", "0.005"): QUESTION,
     ("forward-pass", "0.01"): QUESTION,
     ("recurrence", "95 %"): CONFIDENCE,
+    ("recurrence", ".70"): SCALE,
     ("recurrence", ".75"): SCALE,
     ("recurrence", ".90"): SCALE,
     ("recurrence", ".99"): SCALE,

@@ -1,0 +1,166 @@
+"""A flip-book: pictures from real runs and one control that leafs through them.
+
+One output with two faces. Without a kernel (on the site, in a notebook opened before it is run) it is HTML that needs
+nothing else: a native slider and frames drawn beforehand. In a live notebook it is an ipywidgets slider that draws each
+frame anew. `make publish` writes this module into the hidden first cell of each page that imports it, and leaves the
+live face out of what it publishes. The numbers that the pictures rest on are samples, emitted beside them.
+"""
+import html
+import io
+import re
+from base64 import b64encode
+from urllib.parse import quote
+
+STYLE = """<style>
+.flipbook{max-width:40rem;margin:1rem auto;padding:clamp(.3rem,2vw,.8rem);box-sizing:border-box;text-align:left;
+color:var(--pst-color-text-base,inherit);border:1px solid var(--pst-color-border,#8888);border-radius:.4rem}
+.flipbook p{margin:0 0 .6rem}
+.flipbook-control{display:block;margin:0}
+.flipbook-control>span{display:flex;align-items:center;gap:.6rem;font-size:.9em}
+.flipbook input{flex:1;min-width:0;height:44px;margin:0;cursor:pointer;accent-color:#0072b2;background:none}
+.flipbook input::-webkit-slider-thumb{transform:scale(1.7)}
+.flipbook input::-moz-range-thumb{width:1.6rem;height:1.6rem}
+.flipbook-frames{display:grid}
+.flipbook-frames>figure{grid-area:1/1;margin:0;min-width:0;visibility:hidden}
+.flipbook-frames>figure.shown{visibility:visible}
+.flipbook img{display:block;margin:0 auto;width:100%;height:auto}
+.flipbook figcaption{padding:.3rem 0 .5rem;text-align:center;text-wrap:balance}
+.flipbook details{margin:.3rem 0 0}
+@media (scripting:none){.flipbook-control{display:none}}
+</style>"""
+
+MOVE = """const book=this.closest('.flipbook');book.querySelectorAll('figure').forEach((frame,i)=>{
+const shown=i==this.value;frame.classList.toggle('shown',shown);if(shown){
+book.querySelector('label b').textContent=frame.dataset.value;
+this.setAttribute('aria-valuetext',frame.dataset.value+': '+frame.querySelector('figcaption').textContent)}})"""
+
+
+def flipbook(frame, values, *, label, fmt="", ask="", answer="", live=None):
+    """Show frame(value) for each of the values, with one control to choose.
+
+    frame    a function of a value that returns (matplotlib figure, caption, alt): a caption that says in one sentence
+             what this frame shows, and what the picture shows for who cannot see it
+    values   the values that the frames are drawn for; the first one stands where there is no script
+    label    what the values are: it names the control
+    fmt      how a value is written, as in format()
+    ask      a question to answer before moving the control, and its answer, folded until asked for
+    live     values that a running notebook offers instead (more, or finer): it draws them when chosen
+    Texts are plain; W_h is set as a letter with an index. Raises ValueError for what would make no flip-book.
+    """
+    from IPython.display import display
+
+    values = list(values)
+    texts = [format(value, fmt) for value in values]
+    if len(values) < 2:
+        raise ValueError(f"flip-book {label!r} has {len(values)} frame(s); it needs at least 2 to leaf through")
+    if not label.strip():
+        raise ValueError("a flip-book's control needs a label that says what the values are")
+    if len(set(texts)) < len(texts):
+        raise ValueError(f"flip-book {label!r} has two frames called the same ({', '.join(texts)}); give a finer fmt")
+    if bool(ask) != bool(answer):
+        raise ValueError(f"flip-book {label!r} has {'a question without an answer' if ask else 'an answer without a question'}")
+    drawn = [draw(frame, value, text) for value, text in zip(values, texts)]
+    kind = min((svg, png), key=lambda kind: sum(len(each[kind]) for each in drawn))  # one kind for all: one look
+    frames = [picture(each, kind) for each in drawn]
+    data = {"text/plain": f"flip-book, {len(texts)} frames: {label} {texts[0]} to {texts[-1]}",
+            "text/html": page(frames, texts, label, ask, answer)}
+    try:
+        view = live_face(frame, values if live is None else list(live), label, fmt, ask, answer)
+        data["application/vnd.jupyter.widget-view+json"] = {"version_major": 2, "version_minor": 0, "model_id": view.model_id}
+    except ImportError:  # no ipywidgets: the first face serves
+        pass
+    display(data, raw=True, metadata={"flipbook": {"label": label, "values": texts}})
+
+
+def markup(text):
+    """Plain text as HTML; a letter with an index, as in W_h, is set as one."""
+    return re.sub(r"\b([A-Za-z])_([A-Za-z0-9])\b", r"<i>\1</i><sub>\2</sub>", html.escape(text))
+
+
+def draw(frame, value, text):
+    """What frame(value) shows, checked: its picture as SVG and as PNG, its size, caption and description."""
+    from matplotlib import pyplot as plt
+    from matplotlib.figure import Figure
+
+    returned = frame(value)
+    if not (isinstance(returned, tuple) and len(returned) == 3):
+        raise ValueError(f"frame({text}) must return (figure, caption, alt), not {type(returned).__name__}")
+    figure, caption, alt = returned
+    if not isinstance(figure, Figure):
+        raise ValueError(f"frame({text}) must return a matplotlib figure first, not {type(figure).__name__}")
+    if not (str(caption).strip() and str(alt).strip()):
+        raise ValueError(f"frame({text}) needs a caption and an alternative text")
+    width, height = (round(110 * inches) for inches in figure.get_size_inches())
+    drawn = {svg: svg(figure), png: png(figure), "size": (width, height), "caption": caption, "alt": alt, "text": text}
+    plt.close(figure)
+    return drawn
+
+
+def picture(drawn, kind):
+    """A drawn frame as HTML, its picture of the given kind."""
+    width, height = drawn["size"]
+    return (f'<figure data-value="{html.escape(drawn["text"])}"><img alt="{html.escape(drawn["alt"])}" width="{width}" '
+            f'height="{height}" style="max-width:{width}px" src="{drawn[kind]}"><figcaption>{markup(drawn["caption"])}'
+            '</figcaption></figure>')
+
+
+def svg(figure):
+    """The figure as an address that holds an SVG; letters stay letters, coordinates keep one decimal."""
+    from matplotlib import rc_context
+
+    file = io.StringIO()
+    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "flip-book"}):
+        figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
+    text = re.sub(r"<\?xml.*?\?>|<!DOCTYPE.*?>|<!--.*?-->|<metadata>.*?</metadata>", "", file.getvalue(), flags=re.S)
+    text = re.sub(r' (?:d|x|y|points)="[^"]*"', lambda m: re.sub(r"(\.\d)\d+", r"\1", m[0]), text)
+    text = re.sub(r"'DejaVu Sans'[^;\"]*", "DejaVu Sans, Verdana, Arial, sans-serif", text)
+    text = re.sub(r"<[^>]*>", lambda m: m[0].replace('"', "'"), re.sub(r"\s+", " ", text).replace("> <", "><"))
+    return "data:image/svg+xml," + quote(text.strip(), safe=" '()*+,-./:;=@!$?~")
+
+
+def png(figure):
+    """The figure as an address that holds a PNG, fine enough for a sharp screen."""
+    file = io.BytesIO()
+    figure.savefig(file, format="png", dpi=200, pil_kwargs={"optimize": True})
+    return "data:image/png;base64," + b64encode(file.getvalue()).decode()
+
+
+def question(ask):
+    return f"<p><b>Predict first.</b> {markup(ask)}</p>" if ask else ""
+
+
+def folded(answer):
+    return f"<details><summary>Answer</summary><p>{markup(answer)}</p></details>" if answer else ""
+
+
+def page(frames, texts, label, ask, answer):
+    """The face that needs no kernel."""
+    shown = frames[0].replace("<figure ", '<figure class="shown" ', 1)
+    said = html.escape(texts[0] + ": ") + re.sub("<[^>]*>", "", re.search("<figcaption>(.*)</figcaption>", frames[0])[1])
+    return f"""{STYLE}<div class="flipbook">{question(ask)}
+<label class="flipbook-control">{markup(label)}: <b>{html.escape(texts[0])}</b>
+<span>{html.escape(texts[0])}<input type="range" min="0" max="{len(frames) - 1}" step="1" value="0" autocomplete="off"
+aria-label="{html.escape(label)}" aria-valuetext="{said}" oninput="{html.escape(MOVE)}">{html.escape(texts[-1])}</span></label>
+<noscript><p>The first of {len(frames)} frames; the others need JavaScript.</p></noscript>
+<div class="flipbook-frames">{shown}{''.join(frames[1:])}</div>{folded(answer)}</div>"""
+
+
+def live_face(frame, values, label, fmt, ask, answer):
+    """The face that draws anew: an ipywidgets view (nothing in it is newer than ipywidgets 7)."""
+    import ipywidgets as widgets
+
+    text = lambda value: format(value, fmt)
+    control = widgets.SelectionSlider(options=[(text(value), value) for value in values], description=label,
+                                      continuous_update=False, style={"description_width": "initial"},
+                                      layout=widgets.Layout(width="auto", max_width="40rem"))
+    shown = widgets.HTML()
+
+    def turn(change):
+        try:
+            shown.value = picture(draw(frame, change["new"], text(change["new"])), svg)
+        except Exception as error:  # an observer's exception would vanish in a log
+            shown.value = f"<pre>{html.escape(f'{type(error).__name__}: {error}')}</pre>"
+
+    control.observe(turn, "value")
+    turn({"new": control.value})
+    return widgets.VBox([widgets.HTML(question(ask)), control, shown, widgets.HTML(folded(answer))])
