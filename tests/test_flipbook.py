@@ -11,6 +11,7 @@ import pytest
 from matplotlib import pyplot as plt
 from nbclient import NotebookClient
 
+import tools.flipbook
 from tools import publish
 from tools.flipbook import flipbook
 
@@ -99,7 +100,7 @@ def test_pictures_are_of_the_kind_that_is_smaller(shown, dots, kind):
 
 
 def test_texts_are_text(shown):
-    nasty = "<script>alert('x')</script> & \"q\" {}"
+    nasty = "<script>alert('x')</script> & \"q\"\nand {}"
     data, _ = shown(lambda k: bar(k, nasty, nasty), [1, 2], label="a<b \"c\"", ask=nasty, answer=nasty)
     face = Tags(data["text/html"])
     assert not face.all("script") and face.all("img")[0]["alt"] == nasty.format(1)
@@ -136,6 +137,13 @@ def test_bad_frames_are_told(shown, frame, message):
 def test_an_error_inside_of_frame_is_its_own(shown):
     with pytest.raises(TypeError, match="unsupported operand"):
         shown(lambda k: bar(k + "1"), [1, 2], label="height")
+
+
+def test_a_page_may_use_any_plain_name():
+    """The module's text stands in the page: a page's own `draw` or `page` must not replace one of the helper's."""
+    own = [name for name, value in vars(tools.flipbook).items()
+           if isinstance(value, str) or getattr(value, "__module__", "") == "tools.flipbook"]
+    assert [name for name in own if not name.startswith("_")] == ["flipbook"]
 
 
 def test_without_ipywidgets_the_page_face_serves(shown, monkeypatch):

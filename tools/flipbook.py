@@ -2,8 +2,9 @@
 
 One output with two faces. Without a kernel (on the site, in a notebook opened before it is run) it is HTML that needs
 nothing else: a native slider and frames drawn beforehand. In a live notebook it is an ipywidgets slider that draws each
-frame anew. `make publish` writes this module into the hidden first cell of each page that imports it, and leaves the
-live face out of what it publishes. The numbers that the pictures rest on are samples, emitted beside them.
+frame anew. `make publish` writes this module into the hidden first cell of each page that imports it (there its names
+share the page's room, hence the underscores) and leaves the live face out of what it publishes. The numbers that the
+pictures rest on are samples, emitted beside them.
 """
 import html
 import io
@@ -11,7 +12,7 @@ import re
 from base64 import b64encode
 from urllib.parse import quote
 
-STYLE = """<style>
+_STYLE = """<style>
 .flipbook{max-width:40rem;margin:1rem auto;padding:clamp(.3rem,2vw,.8rem);box-sizing:border-box;text-align:left;
 color:var(--pst-color-text-base,inherit);border:1px solid var(--pst-color-border,#8888);border-radius:.4rem}
 .flipbook p{margin:0 0 .6rem}
@@ -21,7 +22,7 @@ color:var(--pst-color-text-base,inherit);border:1px solid var(--pst-color-border
 .flipbook input::-webkit-slider-thumb{transform:scale(1.7)}
 .flipbook input::-moz-range-thumb{width:1.6rem;height:1.6rem}
 .flipbook-frames{display:grid}
-.flipbook-frames>figure{grid-area:1/1;margin:0;min-width:0;visibility:hidden}
+.flipbook-frames>figure{grid-area:1/1;min-width:0;visibility:hidden}
 .flipbook-frames>figure.shown{visibility:visible}
 .flipbook img{display:block;margin:0 auto;width:100%;height:auto}
 .flipbook figcaption{padding:.3rem 0 .5rem;text-align:center;text-wrap:balance}
@@ -29,7 +30,7 @@ color:var(--pst-color-text-base,inherit);border:1px solid var(--pst-color-border
 @media (scripting:none){.flipbook-control{display:none}}
 </style>"""
 
-MOVE = """const book=this.closest('.flipbook');book.querySelectorAll('figure').forEach((frame,i)=>{
+_MOVE = """const book=this.closest('.flipbook');book.querySelectorAll('figure').forEach((frame,i)=>{
 const shown=i==this.value;frame.classList.toggle('shown',shown);if(shown){
 book.querySelector('label b').textContent=frame.dataset.value;
 this.setAttribute('aria-valuetext',frame.dataset.value+': '+frame.querySelector('figcaption').textContent)}})"""
@@ -59,25 +60,25 @@ def flipbook(frame, values, *, label, fmt="", ask="", answer="", live=None):
         raise ValueError(f"flip-book {label!r} has two frames called the same ({', '.join(texts)}); give a finer fmt")
     if bool(ask) != bool(answer):
         raise ValueError(f"flip-book {label!r} has {'a question without an answer' if ask else 'an answer without a question'}")
-    drawn = [draw(frame, value, text) for value, text in zip(values, texts)]
-    kind = min((svg, png), key=lambda kind: sum(len(each[kind]) for each in drawn))  # one kind for all: one look
-    frames = [picture(each, kind) for each in drawn]
+    drawn = [_draw(frame, value, text) for value, text in zip(values, texts)]
+    kind = min((_svg, _png), key=lambda kind: sum(len(each[kind]) for each in drawn))  # one kind for all: one look
+    frames = [_picture(each, kind) for each in drawn]
     data = {"text/plain": f"flip-book, {len(texts)} frames: {label} {texts[0]} to {texts[-1]}",
-            "text/html": page(frames, texts, label, ask, answer)}
+            "text/html": _page_face(frames, texts, label, ask, answer)}
     try:
-        view = live_face(frame, values if live is None else list(live), label, fmt, ask, answer)
+        view = _live_face(frame, values if live is None else list(live), label, fmt, ask, answer)
         data["application/vnd.jupyter.widget-view+json"] = {"version_major": 2, "version_minor": 0, "model_id": view.model_id}
     except ImportError:  # no ipywidgets: the first face serves
         pass
     display(data, raw=True, metadata={"flipbook": {"label": label, "values": texts}})
 
 
-def markup(text):
+def _markup(text):
     """Plain text as HTML; a letter with an index, as in W_h, is set as one."""
     return re.sub(r"\b([A-Za-z])_([A-Za-z0-9])\b", r"<i>\1</i><sub>\2</sub>", html.escape(text))
 
 
-def draw(frame, value, text):
+def _draw(frame, value, text):
     """What frame(value) shows, checked: its picture as SVG and as PNG, its size, caption and description."""
     from matplotlib import pyplot as plt
     from matplotlib.figure import Figure
@@ -91,20 +92,20 @@ def draw(frame, value, text):
     if not (str(caption).strip() and str(alt).strip()):
         raise ValueError(f"frame({text}) needs a caption and an alternative text")
     width, height = (round(110 * inches) for inches in figure.get_size_inches())
-    drawn = {svg: svg(figure), png: png(figure), "size": (width, height), "caption": caption, "alt": alt, "text": text}
+    drawn = {_svg: _svg(figure), _png: _png(figure), "size": (width, height), "caption": caption, "alt": alt, "text": text}
     plt.close(figure)
     return drawn
 
 
-def picture(drawn, kind):
+def _picture(drawn, kind):
     """A drawn frame as HTML, its picture of the given kind."""
     width, height = drawn["size"]
-    return (f'<figure data-value="{html.escape(drawn["text"])}"><img alt="{html.escape(drawn["alt"])}" width="{width}" '
-            f'height="{height}" style="max-width:{width}px" src="{drawn[kind]}"><figcaption>{markup(drawn["caption"])}'
+    return (f'<figure style="margin:0" data-value="{html.escape(drawn["text"])}"><img alt="{html.escape(drawn["alt"])}" width="{width}" '
+            f'height="{height}" style="max-width:min(100%,{width}px);height:auto" src="{drawn[kind]}"><figcaption>{_markup(drawn["caption"])}'
             '</figcaption></figure>')
 
 
-def svg(figure):
+def _svg(figure):
     """The figure as an address that holds an SVG; letters stay letters, coordinates keep one decimal."""
     from matplotlib import rc_context
 
@@ -118,34 +119,34 @@ def svg(figure):
     return "data:image/svg+xml," + quote(text.strip(), safe=" '()*+,-./:;=@!$?~")
 
 
-def png(figure):
+def _png(figure):
     """The figure as an address that holds a PNG, fine enough for a sharp screen."""
     file = io.BytesIO()
     figure.savefig(file, format="png", dpi=200, pil_kwargs={"optimize": True})
     return "data:image/png;base64," + b64encode(file.getvalue()).decode()
 
 
-def question(ask):
-    return f"<p><b>Predict first.</b> {markup(ask)}</p>" if ask else ""
+def _question(ask):
+    return f"<p><b>Predict first.</b> {_markup(ask)}</p>" if ask else ""
 
 
-def folded(answer):
-    return f"<details><summary>Answer</summary><p>{markup(answer)}</p></details>" if answer else ""
+def _folded(answer):
+    return f"<details><summary>Answer</summary><p>{_markup(answer)}</p></details>" if answer else ""
 
 
-def page(frames, texts, label, ask, answer):
+def _page_face(frames, texts, label, ask, answer):
     """The face that needs no kernel."""
-    shown = frames[0].replace("<figure ", '<figure class="shown" ', 1)
-    said = html.escape(texts[0] + ": ") + re.sub("<[^>]*>", "", re.search("<figcaption>(.*)</figcaption>", frames[0])[1])
-    return f"""{STYLE}<div class="flipbook">{question(ask)}
-<label class="flipbook-control">{markup(label)}: <b>{html.escape(texts[0])}</b>
+    shown = frames[0].replace("<figure", '<figure class="shown"', 1)
+    said = html.escape(texts[0] + ": ") + re.sub("<[^>]*>", "", frames[0].split("<figcaption>")[1])
+    return f"""{_STYLE}<div class="flipbook">{_question(ask)}
+<label class="flipbook-control">{_markup(label)}: <b>{html.escape(texts[0])}</b>
 <span>{html.escape(texts[0])}<input type="range" min="0" max="{len(frames) - 1}" step="1" value="0" autocomplete="off"
-aria-label="{html.escape(label)}" aria-valuetext="{said}" oninput="{html.escape(MOVE)}">{html.escape(texts[-1])}</span></label>
+aria-label="{html.escape(label)}" aria-valuetext="{said}" oninput="{html.escape(_MOVE)}">{html.escape(texts[-1])}</span></label>
 <noscript><p>The first of {len(frames)} frames; the others need JavaScript.</p></noscript>
-<div class="flipbook-frames">{shown}{''.join(frames[1:])}</div>{folded(answer)}</div>"""
+<div class="flipbook-frames">{shown}{''.join(frames[1:])}</div>{_folded(answer)}</div>"""
 
 
-def live_face(frame, values, label, fmt, ask, answer):
+def _live_face(frame, values, label, fmt, ask, answer):
     """The face that draws anew: an ipywidgets view (nothing in it is newer than ipywidgets 7)."""
     import ipywidgets as widgets
 
@@ -157,10 +158,10 @@ def live_face(frame, values, label, fmt, ask, answer):
 
     def turn(change):
         try:
-            shown.value = picture(draw(frame, change["new"], text(change["new"])), svg)
+            shown.value = _picture(_draw(frame, change["new"], text(change["new"])), _svg)
         except Exception as error:  # an observer's exception would vanish in a log
             shown.value = f"<pre>{html.escape(f'{type(error).__name__}: {error}')}</pre>"
 
     control.observe(turn, "value")
     turn({"new": control.value})
-    return widgets.VBox([widgets.HTML(question(ask)), control, shown, widgets.HTML(folded(answer))])
+    return widgets.VBox([widgets.HTML(_question(ask)), control, shown, widgets.HTML(_folded(answer))])
