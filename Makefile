@@ -6,7 +6,7 @@ PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
 export OMP_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help book test test-all publish serve grade clean
+.PHONY: help book test test-all colab publish serve grade clean
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -31,6 +31,9 @@ test: .venv/all  ## validate everything: tools, every cell of every notebook, gr
 test-all: .venv/all  ## the same and the long parts: 300 seeds, what takes minutes
 	$(PYTEST) -m "long or not long"
 
+colab: .venv/all  ## run every notebook alone in an empty folder with Colab's packages
+	$(BIN)/python -m tools.colab $(NOTEBOOKS)
+
 publish: .venv/all  ## run and make again what is stale; ACCEPT=1 publishes numbers that moved
 	$(BIN)/python -m tools.publish $(if $(ACCEPT),--accept) $(PAGES)
 
@@ -42,4 +45,4 @@ grade: .venv/all  ## grade a class: make grade SUBMISSIONS=folder [OUT=grades.cs
 	$(BIN)/python -m tools.grade "$(SUBMISSIONS)" "$(or $(OUT),grades.csv)" $(if $(JOBS),--jobs $(JOBS))
 
 clean:  ## remove what was built and installed
-	rm -rf _build .venv
+	rm -rf _build .venv .venv-colab

@@ -1,0 +1,100 @@
+"""Colab: every notebook alone in an empty folder. Here what costs seconds; with Colab's packages in test-all and each week."""
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
+from tools import colab
+
+ROOT = Path(__file__).resolve().parents[1]
+NOTEBOOKS = sorted(path for folder in ("book", "exercises", "solutions") for path in (ROOT / folder).glob("*.ipynb"))
+LINE = "Not attempted yet: q1"
+UNSOLVED = f'''class NotAttempted(Exception):
+    def _render_traceback_(self): return ["{LINE}"]
+
+raise NotAttempted'''
+named = pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: f"{path.parent.name}/{path.stem}")
+
+
+@named
+def test_made_for_colab(notebook):
+    assert not colab.unfit(nbformat.read(notebook, as_version=4))
+
+
+@pytest.mark.parametrize("code, says", [
+    ("import scipy.stats", "imports scipy.stats"), ("def f():\n    from tools.sample import sample", "imports tools.sample"),
+    ("from . import x", "imports ."), ("if:", "not Python"), ("import math, torch.nn as nn\nfrom matplotlib import pyplot", ""),
+    ("%matplotlib inline\n!ls", "")])
+def test_unfit(code, says):
+    found = "\n".join(colab.unfit(new_notebook(cells=[new_code_cell(code)])))
+    assert says in found and bool(says) == bool(found)
+
+
+def test_raw_markdown_is_unfit():
+    assert "a role" in colab.unfit(new_notebook(cells=[new_markdown_cell("see {cite:p}`elman1990`")]))[0]
+
+
+def test_pins_follow_a_freeze_of_colab(capsys):
+    freeze = "absl-py==1.4.0\njupyter-client==6.1.12\nnumpy==1.23.5\nipython==7.34.0\n"
+    links = "torch @ https://download.org/whl/cu118/torch-2.1.0%2Bcu118-cp310-cp310-linux_x86_64.whl#sha256=a8\n"
+    expected = {"jupyter_client==6.1.12", "numpy==1.23.5", "ipython==7.34.0", "torch==2.1.0"}
+    assert set(colab.pinned(freeze + links).split()) == expected
+    assert set(colab.pinned(freeze + "torch==2.1.0+cu118\n").split()) == expected
+    assert "no longer in Colab: ipykernel, ipython-genutils" in capsys.readouterr().out
+    assert "torch==2.11.0" in colab.pinned()
+
+
+def stream(text, name="stdout"):
+    return new_output("stream", name=name, text=text)
+
+
+@pytest.fixture(scope="module")
+def verdicts(tmp_path_factory):
+    """{name: what is found wrong} with small notebooks, run by the Python that runs the tests."""
+    folder = tmp_path_factory.mktemp("course")
+    data = ('RAW = "https://example.org/raw/main"\nimport urllib.request\n'
+            'print(len(urllib.request.urlopen(f"{RAW}/data/README.md").read()) > 9)')
+    cases = {
+        "exercises/untouched": [("x = 1", []), (UNSOLVED, [])],
+        "exercises/broken": [(UNSOLVED, []), ("1 / 0", [])],
+        "exercises/solved": [("x = 1", [])],
+        "exercises/warns": [(UNSOLVED, []), ("import sys; sys.stderr.write('careful')", [])],
+        "book/good": [(data, [stream("True\n")]), ("print(0.1234)", [stream("0.1235\n")])],
+        "book/moved": [("print(0.1234)", [stream("0.1239\n")])],
+        "book/claims": [("assert 1 > 2, 'it is not'", [])],
+        "book/reads": [("print(open('helper.py').read())", [stream("x = 1\n")])],
+    }
+    found = {}
+    for name, cells in cases.items():
+        path = folder / f"{name}.ipynb"
+        path.parent.mkdir(exist_ok=True)
+        (path.parent / "helper.py").write_text("x = 1")
+        nbformat.write(new_notebook(cells=[new_code_cell(code, outputs=outputs) for code, outputs in cells]), path)
+        faults, fetched = colab.check(path, sys.executable)
+        found[name] = "\n".join(faults), fetched
+    return found
+
+
+@pytest.mark.parametrize("name, says", [
+    ("exercises/broken", "ZeroDivisionError"), ("exercises/solved", "no cell says"), ("exercises/warns", "careful"),
+    ("book/moved", "0.1239 -> 0.1234"), ("book/claims", "it is not"), ("book/reads", "FileNotFoundError")])
+def test_planted_fault_is_found(verdicts, name, says):
+    assert says in verdicts[name][0]
+
+
+def test_good_notebooks_pass(verdicts):
+    assert verdicts["exercises/untouched"] == ("", []) and verdicts["book/good"] == ("", ["/data/README.md"])
+
+
+@pytest.mark.long
+@named
+def test_with_colabs_packages(notebook):
+    found, _ = colab.check(notebook, colab.colab_python(colab.pinned()))
+    assert not found, "\n".join(found)
+
+
+def test_a_missing_notebook_is_told():
+    with pytest.raises(SystemExit):
+        colab.main(["no-such.ipynb"])
