@@ -15,6 +15,8 @@ import tools.flipbook
 from tools import publish
 from tools.flipbook import flipbook
 
+from test_site import browser  # noqa: F401, a fixture
+
 ROOT = Path(__file__).resolve().parents[1]
 WIDGET = "application/vnd.jupyter.widget-view+json"
 DRAW = '''
@@ -150,6 +152,45 @@ def test_without_ipywidgets_the_page_face_serves(shown, monkeypatch):
     monkeypatch.setitem(sys.modules, "ipywidgets", None)  # makes the import fail
     data, _ = shown(bar, [1, 2], label="height")
     assert "text/html" in data and WIDGET not in data
+
+
+@pytest.fixture
+def two(shown, tmp_path):
+    """A page from disk with two flip-books and nothing else: no stylesheet, no script of the site."""
+    books = [shown(bar, values, label="height")[0]["text/html"] for values in ([1, 2, 3], [4, 5])]
+    path = tmp_path / "two.html"
+    path.write_text("<!doctype html><meta charset='utf-8'><title>x</title>" + "".join(books), "utf-8")
+    return path.as_uri()
+
+
+def seen(page):
+    """The alternative texts of the pictures that can be seen."""
+    return [image.get_attribute("alt")[-2] for image in page.locator(".flipbook img").all() if image.is_visible()]
+
+
+def test_the_page_face_moves_alone_by_key_and_by_pointer(two, browser):
+    page = browser.new_page(viewport={"width": 360, "height": 740}, has_touch=True)
+    page.goto(two)
+    first, second = page.get_by_role("slider", name="height").all()
+    assert seen(page) == ["1", "4"] and first.bounding_box()["height"] >= 44
+    first.focus()
+    page.keyboard.press("ArrowRight")
+    assert seen(page) == ["2", "4"] and first.get_attribute("aria-valuetext") == "2: The bar is 2 high."
+    page.keyboard.press("End")
+    box = second.bounding_box()
+    page.touchscreen.tap(box["x"] + box["width"] - 3, box["y"] + box["height"] / 2)
+    assert seen(page) == ["3", "5"] and page.locator(".flipbook b").all_inner_texts() == ["3", "5"]
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    page.close()
+
+
+def test_without_script_the_first_frame_stands(two, browser):
+    page = browser.new_page(java_script_enabled=False)
+    page.goto(two)
+    assert seen(page) == ["1", "4"] and page.locator("figcaption").first.is_visible()
+    assert not page.locator("input").first.is_visible(), "a control that does nothing is shown"
+    assert page.locator("noscript p").first.is_visible()
+    page.close()
 
 
 def run(source, folder):
