@@ -28,6 +28,7 @@ NOT_PROSE = re.compile(r"""
 CONFIDENCE = "the level of the intervals, chosen"
 SCALE = "the scale of a weight matrix, chosen"
 QUESTION = "invented for a question"
+THRESHOLD = "what a test or a count asks for, chosen"
 ALLOWED = {  # (page, what is typed): why it may be
     ("index", "95 %"): CONFIDENCE,
     ("forward-pass", "95 %"): CONFIDENCE,
@@ -38,6 +39,11 @@ ALLOWED = {  # (page, what is typed): why it may be
     ("forward-pass", "0.96"): QUESTION,
     ("forward-pass", "0.005"): QUESTION,
     ("forward-pass", "0.01"): QUESTION,
+    ("many-to-many", "0.90"): THRESHOLD,
+    ("many-to-many", "0.86"): THRESHOLD,
+    ("many-to-many", "0.80"): THRESHOLD,
+    ("many-to-many", "0.75"): THRESHOLD,
+    ("many-to-many", "0.005"): THRESHOLD,
     ("recurrence", "95 %"): CONFIDENCE,
     ("recurrence", ".70"): SCALE,
     ("recurrence", ".75"): SCALE,
