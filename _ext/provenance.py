@@ -34,9 +34,12 @@ def counted(number, thing):
 
 
 def run_text(stamp):
-    """'Run on 2026-11-30 with torch 2.13.0, one thread, 1,280 networks, 97 s.'"""
+    """'Run on 2026-11-30 with torch 2.13.0, one thread, 41 samples of up to 32 networks, 97 s.'"""
     parts = [f"torch {stamp['torch']}"] if stamp.get("torch") else []
-    parts += [counted(stamp[f"{thing}s"], thing) for thing in ("thread", "network", "sample") if stamp.get(f"{thing}s")]
+    parts += [counted(stamp["threads"], "thread")] if stamp.get("threads") else []
+    if stamp.get("samples"):
+        of = f" of up to {counted(stamp['networks'], 'network')}" if stamp.get("networks") else ""
+        parts.append(counted(stamp["samples"], "sample") + of)
     parts += [f"{stamp['seconds']:.0f} s"] if stamp.get("seconds") else []
     return f"Run on {stamp['date']}" + (f" with {', '.join(parts)}." if parts else ".")
 
@@ -97,7 +100,7 @@ def fill_standing(app, doctree, docname):
             rows.append([title, nodes.Text(stamp.get("date", "not run")), nodes.Text(stamp.get("torch", "–")),
                          *(nodes.Text(number(key)) for key in ("networks", "samples")),
                          nodes.Text(number("seconds", ".0f")), colab])
-        heads = ["Page", "Run on", "torch", "Networks", "Samples", "Seconds", "Do it yourself"]
+        heads = ["Page", "Run on", "torch", "Networks, up to", "Samples", "Seconds", "Do it yourself"]
         placeholder.replace_self(table([list(map(nodes.Text, heads))], rows) if rows else
                                  nodes.paragraph("", "Nothing here yet."))
 
