@@ -70,6 +70,7 @@ def serve(seconds, jobs):
     """Read [base, program] a line, write [index, result] a line; `jobs` children at a time."""
     import matplotlib.pyplot  # noqa: F401  loaded once, inherited by every child
     import torch
+    import torch._dynamo  # noqa: F401  seconds of processor time, which the first optimiser of each child would take
     torch.set_num_threads(1)
     waiting = [(index, *json.loads(line)) for index, line in enumerate(sys.stdin)]
     known = {None: {}}  # {index of a program that has run: {cell id: what it did}}
