@@ -6,7 +6,7 @@ PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
 export OMP_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help book test test-all colab publish serve grade clean
+.PHONY: help book test test-all colab publish serve grade bench clean
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -43,6 +43,9 @@ serve: book  ## open the built site at http://localhost:8000
 grade: .venv/all  ## grade a class: make grade SUBMISSIONS=folder [OUT=grades.csv] [JOBS=2]
 	@test -n "$(SUBMISSIONS)" || { echo "Name the folder or zip of students' notebooks: make grade SUBMISSIONS=folder"; exit 2; }
 	$(BIN)/python -m tools.grade "$(SUBMISSIONS)" "$(or $(OUT),grades.csv)" $(if $(JOBS),--jobs $(JOBS))
+
+bench: .venv/all  ## measure what a published number costs; writes bench/results.md (some minutes; on a quiet machine)
+	$(BIN)/python -m bench.bench
 
 clean:  ## remove what was built and installed
 	rm -rf _build .venv .venv-colab
