@@ -6,7 +6,7 @@ PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
 export OMP_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help book test test-all colab publish serve grade bench clean
+.PHONY: help book test test-all colab publish serve grade bench clean lighthouse
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -46,6 +46,9 @@ grade: .venv/all  ## grade a class: make grade SUBMISSIONS=folder [OUT=grades.cs
 
 bench: .venv/all  ## measure what a published number costs; writes bench/results.md (some minutes; on a quiet machine)
 	$(BIN)/python -m bench.bench
+
+lighthouse: book  ## Lighthouse's scores of every page (needs Chromium and node)
+	$(BIN)/python -m bench.lighthouse
 
 clean:  ## remove what was built and installed
 	rm -rf _build .venv .venv-colab

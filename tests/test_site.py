@@ -108,7 +108,7 @@ def look(browser, url):
     page.on("response", weigh)
     page.goto(url, wait_until="load")
     settle(page)
-    if size[0] > FIRST_VIEW:
+    if size[0] > FIRST_VIEW and not page.locator(".flipbook").count():
         faults.append(f"weight: the first view takes {size[0]:,} bytes compressed, the budget is {FIRST_VIEW:,}")
     faults += page.evaluate("""() => {
         const found = [];
@@ -120,6 +120,10 @@ def look(browser, url):
         return found;
     }""")
     faults += flipbook_faults(page)
+    faults += axe_faults(page, {})
+    page.emulate_media(color_scheme="dark")
+    faults += axe_faults(page, {"runOnly": ["color-contrast"]})
+    page.emulate_media(color_scheme="light")
     page.set_viewport_size(PHONE)
     page.wait_for_timeout(100)
     width = page.evaluate("document.documentElement.scrollWidth")
@@ -127,6 +131,14 @@ def look(browser, url):
         faults.append(f"phone: the page is {width} px wide on a screen of {PHONE['width']}")
     context.close()
     return faults
+
+
+def axe_faults(page, options):
+    """What axe finds that is serious. Left out for speed: the inside of formulas, and the words of code, all in one palette."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    found = Axe().run(page, {"exclude": [["mjx-container > *"], [".highlight pre > *"]]}, {"resultTypes": ["violations"], **options}).response
+    return [f"axe: {v['help']}: {v['nodes'][0]['html'][:200]}" for v in found["violations"] if v["impact"] in ("serious", "critical")]
 
 
 def settle(page):
@@ -281,6 +293,7 @@ PLANTED = {  # kind of fault: what is put into a page to have it
     "maths": r'<span class="math notranslate nohighlight">left raw</span>',
     "weight": f"<!--{os.urandom(500_000).hex()}-->",
     "flip-book": '<div class="flipbook"><input type="range" aria-label="x"><div class="flipbook-frames">still</div></div>',
+    "axe": '<p style="color: #aaa; background: #fff">faint</p>',
     "link": '<a href="nowhere.html">x</a>',
     "anchor": '<a href="index.html#nowhere">x</a>',
     "colab": '<a href="https://colab.research.google.com/github/example/vanilla-rnns/blob/main/book/none.ipynb">x</a>',

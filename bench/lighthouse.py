@@ -1,0 +1,91 @@
+"""Lighthouse on every page of the built site, at a desk and on a phone: a table, and exit code 1 where a score is too low.
+
+    python -m bench.lighthouse [PAGE ...]     needs Chromium, and node 18 or later (npx fetches Lighthouse, pinned below)
+"""
+import functools
+import gzip
+import http.server
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+from pathlib import Path
+
+SITE = Path(__file__).resolve().parents[1] / "_build" / "html"
+LIGHTHOUSE = "lighthouse@12.8.2"
+CATEGORIES = {"performance": 95, "accessibility": 95, "best-practices": 95, "seo": 95}
+ON_A_PHONE = {**CATEGORIES, "performance": 90}
+NOT_PAGES = {"index.html", "genindex.html", "search.html", "404.html"}  # a redirect, an empty index, and two that search engines skip
+
+
+class Compressing(http.server.SimpleHTTPRequestHandler):
+    """A server that compresses and caches, as GitHub Pages does."""
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_):
+        pass
+
+    def do_GET(self):
+        path = Path(self.translate_path(self.path))
+        path = path / "index.html" if path.is_dir() else path
+        if not path.is_file():
+            return self.send_error(404)
+        body = path.read_bytes()
+        squeeze = path.suffix in (".html", ".css", ".js", ".json", ".svg", ".txt", ".xml")
+        body = gzip.compress(body) if squeeze else body
+        self.send_response(200)
+        self.send_header("Content-Type", self.guess_type(str(path)))
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Cache-Control", "max-age=600")
+        if squeeze:
+            self.send_header("Content-Encoding", "gzip")
+        self.end_headers()
+        self.wfile.write(body)
+
+
+def scores(url, phone):
+    """{category: 0..100} of one page."""
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder) / "report.json"
+        command = ["npx", "--yes", LIGHTHOUSE, url, "--quiet", "--output=json", f"--output-path={report}",
+                   f"--only-categories={','.join(CATEGORIES)}", "--chrome-flags=--headless=new --no-sandbox --disable-gpu",
+                   *([] if phone else ["--preset=desktop"])]
+        run = subprocess.run(command, capture_output=True, text=True)
+        if not report.exists():
+            sys.exit(f"lighthouse failed on {url}:\n{run.stderr[-2000:]}")
+        found = json.loads(report.read_text())
+        if "-v" in sys.argv:
+            for audit in found["audits"].values():
+                if audit.get("score") is not None and audit["score"] < 0.9:
+                    print("   ", audit["id"], audit.get("displayValue", ""), file=sys.stderr)
+        return {name: round(100 * found["categories"][name]["score"]) for name in CATEGORIES}
+
+
+def main():
+    chrome = os.environ.get("CHROME") or next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if not chrome or not shutil.which("npx"):
+        sys.exit("lighthouse: needs Chromium or Chrome (CHROME=/path/to/it) and node 18 or later with npx")
+    if not (SITE / "index.html").exists():
+        sys.exit("lighthouse: there is no site yet; run `make book`")
+    os.environ["CHROME_PATH"] = chrome
+    asked = [a for a in sys.argv[1:] if a != "-v"]
+    pages = asked or sorted(str(p.relative_to(SITE)) for p in SITE.rglob("*.html")
+                            if "_static" not in p.parts and p.name not in NOT_PAGES or p == SITE / "book" / "index.html")
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Compressing, directory=SITE))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    print("| page | | performance | accessibility | best practices | SEO |\n|---|---|---|---|---|---|")
+    low = []
+    for page in pages:
+        for place, wanted in (("desk", CATEGORIES), ("phone", ON_A_PHONE)):
+            found = scores(f"http://127.0.0.1:{server.server_port}/{page}", place == "phone")
+            print(f"| {page.removesuffix('.html')} | {place} | " + " | ".join(map(str, found.values())) + " |", flush=True)
+            low += [f"{page}, {place}: {name} {found[name]}, wanted {least}" for name, least in wanted.items() if found[name] < least]
+    print("\n".join(low), file=sys.stderr)
+    return int(bool(low))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
