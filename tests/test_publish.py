@@ -1,5 +1,6 @@
 """publish: what is stale runs, what moved is kept back, nothing is half-written."""
 import os
+import re
 import resource
 import shutil
 import signal
@@ -138,6 +139,39 @@ def test_edited_notebook_is_stale(book, capsys):
     (book / "demo.ipynb").write_text(made(book).replace("rate = 0.05", "rate = 0.07"))
     assert run(book, "--check") == 1
     assert "was edited" in capsys.readouterr().out
+
+
+def change_outputs(book, change):
+    notebook = nbformat.reads(made(book), 4)
+    change([o for c in publish.code_cells(notebook) for o in c.outputs if "sample" in o.get("metadata", {})], notebook)
+    (book / "demo.ipynb").write_text(nbformat.writes(notebook) + "\n")
+
+
+def better(samples, _):
+    samples[0].metadata["sample"]["values"][0] += 1e-6
+
+
+def counted_twice(samples, notebook):
+    values = samples[0].metadata["sample"]["values"]
+    values[1], samples[0].metadata["sample"]["fingerprint"] = values[0], None
+    notebook.metadata["published"].pop("outputs")  # as in a notebook from before outputs were kept in mind
+
+
+def output_gone(_, notebook):
+    next(c for c in publish.code_cells(notebook) if c.outputs).outputs.pop()
+
+
+@pytest.mark.parametrize("change, says", [(better, "outputs were edited"), (output_gone, "outputs were edited"), (counted_twice, "twice|counts")])
+def test_edited_outputs_are_stale_and_never_bound(book, capsys, change, says):
+    change_outputs(book, change)
+    assert run(book, "--check") == 1 and re.search(says, capsys.readouterr().out)
+
+
+def test_a_notebook_without_a_source_is_told(tmp_path):
+    for name in "book/a.ipynb", "book/b.ipynb", "book/b.md", "exercises/x.ipynb", "exercises/y.ipynb", "solutions/y.md", "solutions/z.ipynb":
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("")
+    assert [e.split(":")[0] for e in publish.orphans(tmp_path)] == ["book/a.ipynb", "solutions/z.ipynb", "exercises/x.ipynb"]
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])

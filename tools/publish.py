@@ -12,6 +12,7 @@ import argparse
 import asyncio
 import datetime
 import hashlib
+import json
 import os
 import re
 import sys
@@ -26,6 +27,7 @@ from tqdm import tqdm
 from tools.bind import FIELD, BindError, bind
 from tools.exercise import MasterError, build_exercise, build_solution, read_master
 from tools.plain import plain, site_url
+from tools.sample import faults
 
 ROOT = Path(__file__).resolve().parents[1]
 IMPORT = re.compile(r"^from tools\.(\w+) import .*$", re.M)
@@ -149,7 +151,20 @@ def why_stale(page, notebook):
         return "the made notebook's code was edited"
     if any(c.execution_count is None for c in code_cells(notebook)):
         return "a cell is not executed"
-    return ""
+    return edited(notebook)
+
+
+def outputs_digest(notebook):
+    return digest(json.dumps([cell.outputs for cell in code_cells(notebook)], sort_keys=True))
+
+
+def edited(notebook):
+    """Why the outputs are not what a run gave, or ''. Binding them would publish what somebody typed into the notebook."""
+    for record in values(notebook)[0].values():
+        if found := faults(**record):
+            return f"the made notebook's sample {record['name']} {'; '.join(found)}"
+    stated = stamp_of(notebook).get("outputs")  # notebooks made before it was kept have none
+    return "the made notebook's outputs were edited" if stated and stated != outputs_digest(notebook) else ""
 
 
 def values(notebook):
@@ -228,8 +243,9 @@ async def execute(page, bar):
     clean(run)
     samples, _ = values(run)
     threads = re.search(r"set_num_threads\((\d+)\)", "\n".join(c.source for c in code_cells(run)))
+    run = nbformat.reads(nbformat.writes(run), as_version=4)  # the outputs as they will be read again
     run.metadata["published"] = {
-        "inputs": page.inputs, "date": datetime.date.today().isoformat(), **machine(),
+        "outputs": outputs_digest(run), "inputs": page.inputs, "date": datetime.date.today().isoformat(), **machine(),
         "threads": int(threads[1]) if threads else None, "samples": len(samples),
         "networks": max((len(r["values"]) for r in samples.values() if r["of"] == "networks"), default=0),
         "seconds": round(time.monotonic() - started)}
@@ -352,7 +368,15 @@ def read_all(paths):
             pages.append(read_page(source))
         except (PublishError, MasterError, ValueError) as error:
             errors.append(f"{source.parent.name}/{source.name}: {error}")
-    return pages, errors
+    return pages, errors + ([] if paths else orphans(ROOT))
+
+
+def orphans(root):
+    """Notebooks that pass for made, of which nobody wrote a source: nothing would ever run them afresh."""
+    return [f"{path.relative_to(root)}: has no source {source.relative_to(root)}; take the notebook away, or write its source"
+            for folder, sources in (("book", "book"), ("solutions", "solutions"), ("exercises", "solutions"))
+            for path in sorted((root / folder).glob("*.ipynb"))
+            if not (source := root / sources / f"{path.stem}.md").exists()]
 
 
 def main(arguments=None):
