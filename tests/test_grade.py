@@ -3,10 +3,14 @@ import csv
 import io
 import json
 import os
+import re
+import resource
 import signal
 import subprocess
 import sys
 import time
+import unicodedata
+import warnings
 import zipfile
 from copy import deepcopy
 from pathlib import Path
@@ -118,9 +122,14 @@ CASES = {
     "colab": ("tiny.ipynb", colab, ALL, ""),
     "stripped": ("tiny.ipynb", stripped, None, "fresh notebook"),
     "exits": ("tiny.ipynb", lambda: solved(t1_double="import os\nos._exit(1)"), NO_DOUBLE, "ended the process"),
+    "exits_politely": ("tiny.ipynb", lambda: own_cell(solved(t2_mean=MASTER.answers["t2-mean"] + "\nquit()"), "exit()"), ALL, "SystemExit"),
+    "half_a_character": ("tiny.ipynb", lambda: solved(t2_mean="raise ValueError('\\ud800')"), NO_MEAN, "name 'mean' is not defined"),
+    "|pipe": ("tiny.ipynb", solved, ALL, ""),
+    "Jose\u0301": ("tiny.ipynb", solved, ALL, ""),
     "sys_exit": ("tiny.ipynb", lambda: solved(t2_mean="raise SystemExit"), NO_MEAN, "SystemExit"),
     "warns": ("tiny.ipynb", lambda: solved(t2_mean="import sys, warnings\nwarnings.warn('old')\nprint('NNPACK', file=sys.stderr)\n"
               "def mean(xs):\n    print('x', file=sys.stderr)\n    return sum(xs) / len(xs)"), ALL, ""),
+    "saved_by_safari": ("tiny.ipynb.txt", solved, ALL, ""),
     "copy_of": ("Copy of tiny.ipynb", solved, ALL, ""),
     "downloaded_twice": ("tiny (1).ipynb", solved, ALL, ""),
     "cheats_helper": ("tiny.ipynb", lambda: own_cell(solved(t2_mean="def mean(xs): return 0"), "abs = lambda x: 0\ndef close(a, b): return True", -1),
@@ -128,7 +137,7 @@ CASES = {
     "switches_asserts_off": ("tiny.ipynb", lambda: own_cell(solved(t2_mean="def mean(xs): return 0"),
                              "get_ipython().input_transformers_post.append(lambda ls: [l.replace('assert ', 'id, ') for l in ls])"),
                              {"t1-length": None}, "look at it by eye"),
-    "silences_print": ("tiny.ipynb", lambda: own_cell(solved(), "print = id"), NONE, "redefine print"),
+    "silences_print": ("tiny.ipynb", lambda: own_cell(solved(), "print = id"), NONE, "redefine print or sys.stdout"),
     "prints_much": ("tiny.ipynb", lambda: own_cell(solved(), "for _ in range(20000): print('y' * 1000)"), ALL, ""),
     "older": ("tiny.ipynb", older, ALL, "version 0123456789ab"),
     "older_cells": ("tiny.ipynb", lambda: older("t2-average"), None, "t2-average are no more"),
@@ -150,15 +159,16 @@ def graded(tmp_path_factory):
         path.write_text(made if isinstance(made, str) else nbformat.writes(made))
     (folder / "subs" / "link").mkdir()
     (folder / "subs" / "link" / "tiny.ipynb").symlink_to(folder / "subs" / "right" / "tiny.ipynb")
+    (folder / "subs" / "nothing").mkdir()
     done = command(folder, "--feedback", folder / "feedback", "--to-mark", folder / "to-mark.csv")
     assert done.returncode == 1, done.stderr  # some are refused
     return rows(folder / "grades.csv"), folder, done.stdout
 
 
-def command(folder, *more, subs="subs", cwd=ROOT, **options):
+def command(folder, *more, subs="subs", cwd=ROOT, seconds=300, **options):
     line = [sys.executable, "-m", "tools.grade", folder / subs, folder / "grades.csv", "--masters", MASTERS,
             "--cell-seconds", "4", "--seconds", "60", "--jobs", "2", *more]
-    return subprocess.run([str(x) for x in line], cwd=cwd, text=True, capture_output=True, timeout=300, **options)
+    return subprocess.run([str(x) for x in line], cwd=cwd, text=True, capture_output=True, timeout=seconds, **options)
 
 
 def rows(path):
@@ -186,6 +196,10 @@ def test_a_link_is_not_followed(graded):
     assert "not followed" in graded[0]["link"]["note"] and graded[0]["link"]["points"] == ""
 
 
+def test_an_empty_folder_is_a_row(graded):
+    assert "the folder is empty" in graded[0]["nothing"]["note"]
+
+
 def test_written_answers_wait_for_a_person(graded):
     assert graded[0]["right"]["by hand"] == "t3-why" and graded[0]["unsolved"]["by hand"] == ""
 
@@ -209,12 +223,26 @@ def test_feedback_is_harmless(graded):
     assert "default-src 'none'" in page
     page = (graded[1] / "feedback" / "wrong.html").read_text()
     assert "each number should be doubled" in page and "0 of 2 points" in page
-    assert len(list((graded[1] / "feedback").glob("*.html"))) == len(CASES) + 1
+    assert len(list((graded[1] / "feedback").glob("*.html"))) == len(CASES) + 2
+    assert feedback.file_name("\udcff") != feedback.file_name("\udcfe")  # names that are not UTF-8
     assert feedback.file_name("../../x") != feedback.file_name("x") and "/" not in feedback.file_name("../../x")
 
 
 def test_output_shows_progress_and_a_summary(graded):
     assert "[1/" in graded[2] and "min left" in graded[2] and "t1-values" in graded[2]
+    assert "=cmd|' /C calc'!A0" in graded[2].replace("\u2215", "/")  # a terminal is not HTML
+
+
+def test_a_setup_that_does_not_run_is_not_the_students_fault(tmp_path):
+    """A machine so busy that `import torch` takes too long must not give zero points; the next run tries again."""
+    slow = MASTERS / "tiny.md"
+    (tmp_path / "masters").mkdir()
+    (tmp_path / "masters" / "tiny.md").write_text(slow.read_text().replace("import random\n", "import random\nimport time\ntime.sleep(60)\n", 1))
+    (tmp_path / "subs" / "ada").mkdir(parents=True)
+    nbformat.write(solved(), tmp_path / "subs" / "ada" / "tiny.ipynb")
+    done = command(tmp_path, "--masters", tmp_path / "masters")
+    row = rows(tmp_path / "grades.csv")["ada"]
+    assert done.returncode == 1 and row["points"] == "" and "the setup cell, which the exercise gives, failed" in row["note"]
 
 
 @pytest.mark.long
@@ -253,6 +281,40 @@ def test_marks_are_merged_or_refused_whole(graded):
         marks.write_text(f"student,question,points,comment\n{bad}\n")
         done = command(folder, "--marks", marks)
         assert done.returncode == 2 and why in done.stderr and (folder / "grades.csv").read_bytes() == before
+
+
+def test_what_to_mark_comes_back_as_a_spreadsheet_saves_it(graded):
+    """--to-mark, filled in, is taken as --marks: with semicolons, in an old code page, with names that were made harmless."""
+    _, folder, _ = graded
+    with open(folder / "to-mark.csv", newline="", encoding="utf-8-sig") as f:
+        filled = [{**r, "points": "0,5", "comment": "très bien"} for r in csv.DictReader(f)]
+    assert {"'|pipe", "Jose\u0301"} <= {r["student"] for r in filled}
+    filled = [{**r, "student": unicodedata.normalize("NFC", r["student"]), "answer": ""} for r in filled if "\u2215" not in r["student"]]
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, filled[0], delimiter=";")
+    writer.writeheader()
+    writer.writerows(filled)
+    for encoding in "cp1252", "utf-16", "utf-8-sig":
+        (folder / "saved.csv").write_bytes(text.getvalue().encode(encoding))
+        done = command(folder, "--marks", folder / "saved.csv")
+        assert done.returncode == 1 and not done.stderr, done.stderr
+        assert {rows(folder / "grades.csv")[s]["points"] for s in ("|pipe", "Jose\u0301", "right")} == {"5.5"}
+
+
+def test_what_cannot_go_well_is_said_before_anything_is_graded(tmp_path):
+    (tmp_path / "subs").mkdir()
+    run = lambda out, *more: grade.main([str(x) for x in (tmp_path / "subs", out, "--masters", MASTERS, *more)])
+    with pytest.MonkeyPatch.context() as patch:
+        said = []
+        patch.setattr("builtins.print", lambda *words, **_: said.append(" ".join(map(str, words))))
+        assert run(tmp_path / "grades.csv") == 2 and "nobody handed in" in said[-1]
+        assert run(tmp_path / "subs" / "grades.csv") == 2 and "would be taken for one" in said[-1]
+        assert run(tmp_path) == 2 and "is a folder; name a file" in said[-1]
+        assert run(tmp_path / "grades.csv", "--marks", tmp_path / "absent.csv") == 2 and "absent.csv" in said[-1]
+        (tmp_path / "subs" / "x.txt").write_text("")
+        (tmp_path / "grades.csv.journal").write_text("{}\n")
+        assert run(tmp_path / "grades.csv") == 2 and "grades.csv.journal, line 1: is no grade" in said[-1]
+    assert not (tmp_path / "grades.csv").exists()
 
 
 def test_a_kill_loses_and_repeats_nothing(tmp_path):
@@ -295,6 +357,58 @@ def test_names_of_learning_platforms(tmp_path):
     assert os.listdir(tmp_path) == ["class.zip"]
 
 
+def test_two_files_of_one_name_are_two_rows(tmp_path):
+    path = tmp_path / "class.zip"
+    with zipfile.ZipFile(path, "w") as z, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # zipfile's own, for the same name twice
+        for name in ("byronada_12_34_tiny.ipynb", "byronada_12_35_tiny.ipynb", "Bo/tiny.ipynb", "Bo/tiny.ipynb", "cy.ipynb", "cy/cy.ipynb"):
+            z.writestr(name, "{}")
+    found = [(s.student, s.file) for s in submissions.find(path)]
+    assert len(set(found)) == 6 and ("byronada_12", "byronada_12_35_tiny.ipynb") in found and ("Bo", "Bo/tiny.ipynb") in found
+
+
+@pytest.mark.parametrize("names, students", [
+    (["hw/Ada/x.ipynb", "hw/Bo/x.ipynb", "hw/Bo/more/y.ipynb"], {"Ada", "Bo"}),
+    (["a/b/Ada_1_assignsubmission_file_x.ipynb", "a/b/Bo_2_assignsubmission_file_x.ipynb"], {"Ada_1", "Bo_2"}),
+    (["Ada/x.ipynb", "Ada/y.ipynb"], {"Ada"}),
+    (["Ada/1/x.ipynb", "Bo/1/x.ipynb"], {"Ada", "Bo"}),
+    (["Ada_1_assignsubmission_file_x.ipynb", "Ada_1_assignsubmission_onlinetext_onlinetext.html"], {"Ada_1"}),
+])
+def test_a_folder_around_the_students_folders_is_no_student(tmp_path, names, students):
+    for name in names:
+        path = tmp_path / "subs" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("{}")
+    with zipfile.ZipFile(tmp_path / "class.zip", "w") as z:
+        for name in names:
+            z.write(tmp_path / "subs" / name, name)
+    for path in tmp_path / "subs", tmp_path / "class.zip":
+        assert {s.student for s in submissions.find(path)} == students
+
+
+@pytest.mark.long
+def test_a_class_of_200(tmp_path):
+    """Two hundred notebooks in one go: every grade right, the summary tells what was hard, memory stays bounded."""
+    kinds = {"solved": solved(), "untouched": build_exercise(MASTER), "wrong": solved(t1_double="def double(xs):\n    return list(xs)"),
+             "half": solved(t2_mean="raise NotAttempted('t2-mean')")}
+    points = {"solved": "5", "untouched": "0", "wrong": "3", "half": "3"}
+    for k in range(200):
+        kind = list(kinds)[k % 4]
+        (tmp_path / "subs" / f"{kind}-{k}").mkdir(parents=True)
+        nbformat.write(kinds[kind], tmp_path / "subs" / f"{kind}-{k}" / "tiny.ipynb")
+    start = time.monotonic()
+    done = command(tmp_path, "--feedback", tmp_path / "feedback", seconds=3600)
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024  # of the largest single process, kernels included
+    print(f"{time.monotonic() - start:.0f} s, largest process {peak} MB")
+    assert done.returncode == 0, done.stderr
+    got = rows(tmp_path / "grades.csv")
+    assert len(got) == 200 and {s: r["points"] for s, r in got.items()} == {s: points[s.split("-")[0]] for s in got}
+    assert len(list((tmp_path / "feedback").glob("*.html"))) == 200
+    assert "[200/200]" in done.stdout and "tiny: 200 graded, mean 2.75 of 7" in done.stdout
+    assert re.search(r"t1-values +100 of 200 in full; 50 times: ", done.stdout) and "150 to mark by hand" in done.stdout
+    assert peak < 1000
+
+
 def test_student_code_is_kept_apart(tmp_path):
     (ROOT / "solutions").mkdir(exist_ok=True)  # a checkout has no folder without files
     shield = find_shield([ROOT / "solutions"])
@@ -303,6 +417,9 @@ def test_student_code_is_kept_apart(tmp_path):
     (tmp_path / "subs" / "nosy").mkdir(parents=True)
     look = (f"import os, socket, json\nfound = [os.listdir({str(ROOT / 'solutions')!r}) + os.listdir('.')]\n"
             "try:\n    socket.create_connection(('127.0.0.1', 22), 1)\nexcept OSError as e:\n    found.append(e.errno)\n"
+            f"for secret in {str(ROOT / '.git')!r}, {str(tmp_path / 'grades.csv.journal')!r}:\n"
+            "    try:\n        found[0] += os.listdir(secret) if os.path.isdir(secret) else open(secret).readlines()\n"
+            "    except OSError:\n        pass\n"
             "found.append(sum(p.isdigit() for p in os.listdir('/proc')) < 5)\nraise ValueError(json.dumps(found))")
     nbformat.write(solved(t2_mean=look), tmp_path / "subs" / "nosy" / "tiny.ipynb")
     command(tmp_path)

@@ -16,14 +16,23 @@ LONGEST = 20_000
 
 def safe(text):
     """Text that is only text in HTML: escaped, no control or direction-changing characters."""
-    kept = "".join(c for c in str(text)[:LONGEST] if c in "\n\t" or unicodedata.category(c)[0] != "C")
-    return html.escape(kept, quote=True)
+    return html.escape(kept(text), quote=True)
+
+
+def kept(text):
+    return "".join(c for c in str(text)[:LONGEST] if c in "\n\t" or unicodedata.category(c)[0] != "C")
+
+
+def visible(text):
+    """One line for a terminal: no control characters, which could rewrite what stands above."""
+    return " ".join(kept(text).split())
 
 
 def file_name(student):
     """A file name that no student can choose to lead elsewhere or onto another's."""
     plain = re.sub(r"[^\w-]+", "_", student, flags=re.A).strip("_")[:60]
-    return f"{plain or 'student'}{'' if plain == student else '-' + hashlib.sha256(student.encode()).hexdigest()[:8]}.html"
+    mark = hashlib.sha256(student.encode(errors="backslashreplace")).hexdigest()[:8]  # a name may be no UTF-8
+    return f"{plain or 'student'}{'' if plain == student else '-' + mark}.html"
 
 
 def page(student, grades):

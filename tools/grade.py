@@ -23,17 +23,19 @@ import secrets
 import sys
 import threading
 import time
+import unicodedata
 from collections import Counter, defaultdict
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 from tools import feedback
 from tools.exercise import MASTERS, MasterError, masters as read_masters
-from tools.sandbox import Limits, find_shield, run
+from tools.sandbox import ROOT, Limits, find_shield, run
 from tools.submissions import Refused, find, restore
 
 COLUMNS = ["student", "file", "exercise", "version", "points", "of", "questions", "lost", "by hand", "note"]
 FAILED = "could not be graded"  # by no fault of the student; the next run tries again
+SECRETS = [ROOT / name for name in (".git", "_build", "solutions")]  # where else a solution could be read
 TAMPERED = "an assert that must fail did not: the tests mean nothing in this notebook, look at it by eye"
 
 
@@ -62,8 +64,11 @@ def questions(restored, limits, shield, notes):
     honest = results[-1]["ename"] == "Stopped" or (results[-1]["ename"], results[-1]["evalue"]) == ("AssertionError", nonce)
     if not honest:
         notes.append(TAMPERED)
-    raised = {id: said(r) for (kind, id, _), r in zip(restored.cells, results) if kind == "answer" and r["ename"]}
-    notes += [f"cell {id}: {message}" for id, message in raised.items() if not message.startswith("Not attempted yet")]
+    raised = [(kind, id, said(r)) for (kind, id, _), r in zip(restored.cells, results) if kind in ("given", "answer") and r["ename"]]
+    if raised and restored.cells[0][1] == raised[0][1] == "setup":  # no line of the student's ran before it
+        raise RuntimeError(f"the setup cell, which the exercise gives, failed: {raised[0][2]} Is the machine too busy?")
+    notes += [f"{'given ' * (kind == 'given')}cell {id}: {message}" for kind, id, message in raised
+              if not message.startswith("Not attempted yet")]
     ran = {id: r for (kind, id, _), r in zip(restored.cells, results) if kind == "test"}
     out, answer = [], ""
     for cell in restored.master.of("answer", "test", "text"):
@@ -91,8 +96,8 @@ def score(cell, result):
         outputs.append(new_output("error", ename=result["ename"], evalue=result["evalue"], traceback=[]))
     flags = {"grade": True, "solution": False, "locked": True, "points": cell.points, "grade_id": cell.id}
     points, _ = determine_grade(new_code_cell(cell.source, outputs=outputs, metadata={"nbgrader": flags}))
-    if points and not result["stdout"].rstrip().endswith(cell.source.rstrip().split('"')[-2]):
-        return 0, "The test ended without its last line, \"Passed\"; did the notebook redefine print?"
+    if points and not result["stdout"].rstrip().endswith(re.split("[\"']", cell.source.rstrip())[-2]):
+        return 0, "The test ended without its last line, \"Passed\"; did the notebook redefine print or sys.stdout?"
     return points, said(result)
 
 
@@ -122,9 +127,12 @@ class Journal:
         whole = lines.rfind(b"\n") + 1
         self.file.truncate(whole)  # a line cut off by a kill was never a grade
         self.records = {}
-        for line in lines[:whole].splitlines():
-            record = json.loads(line)
-            self.records[record["student"], record["file"]] = record
+        for n, line in enumerate(lines[:whole].split(b"\n")[:-1], 1):
+            try:
+                record = json.loads(line)
+                self.records[record["student"], record["file"]] = record
+            except (ValueError, KeyError, TypeError):
+                raise SystemExit(f"{path}, line {n}: is no grade; take that line out, and its notebook is graded again") from None
 
     def fresh(self, submission, versions):
         """The grade of this very file by the present exercise, if there is one."""
@@ -147,18 +155,15 @@ class Journal:
 def read_marks(path, records):
     """Put the marks into copies of the records. All faults of the file are said at once; then nothing is written."""
     records = json.loads(json.dumps(records))
-    with open(path, newline="", encoding="utf-8-sig") as f:
-        rows = list(csv.DictReader(f))
-    faults, seen = [], set()
+    rows, faults, seen = table(path), [], set()
     if rows and not {"student", "question", "points"} <= set(rows[0]):
         faults, rows = [f"needs the columns student, question, points, and has {', '.join(map(str, rows[0]))}"], []
     for n, row in enumerate(rows, 2):
         row = {k: (v or "").strip() for k, v in row.items() if k and not isinstance(v, list)}
-        row["student"] = re.sub("^'(?=[=+@-])", "", row["student"])
         if not row["points"]:
             continue  # not yet marked
-        found = [(r, q) for r in records for q in r["questions"] if q["id"] == row["question"] and r["student"] == row["student"]
-                 and all(not row.get(k) or r[k] == row[k] for k in ("exercise", "file"))]
+        found = [(r, q) for r in records for q in r["questions"] if q["id"] == row["question"] and means(row["student"], r["student"])
+                 and all(not row.get(k) or means(row[k], r[k]) for k in ("exercise", "file"))]
         fault = mark_fault(row, found, records, seen)
         if fault:
             faults.append(f"line {n}: {fault}")
@@ -169,8 +174,28 @@ def read_marks(path, records):
     return records
 
 
+def table(path):
+    """The rows of a CSV as a spreadsheet may have saved it: UTF-8, or an old Excel's code page; with commas or semicolons."""
+    data = Path(path).read_bytes()
+    try:
+        text = data.decode("utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
+    except UnicodeDecodeError:
+        text = data.decode("cp1252", "replace")
+    head = text.partition("\n")[0]
+    try:
+        return list(csv.DictReader(io.StringIO(text, newline=""), delimiter=max(",;\t", key=head.count)))
+    except csv.Error as error:
+        raise SystemExit(f"{path}: is not a CSV file ({error})") from None
+
+
+def means(written, name):
+    """Whether a person's cell names a student or a file: as it is, or as --to-mark wrote it; however its accents are coded."""
+    same = lambda text: unicodedata.normalize("NFC", text).strip()
+    return same(written) in (same(name), same(harmless(name)))
+
+
 def mark_fault(row, found, records, seen):
-    if not any(r["student"] == row["student"] for r in records):
+    if not any(means(row["student"], r["student"]) for r in records):
         return f"no submission of a student {row['student']!r}"
     if not found:
         return f"{row['student']} has no question {row['question']!r}"
@@ -197,6 +222,7 @@ RUNS = "=+@\uff1d\uff0b\uff20\ufe62\ufe66\ufe6b\uff0d\u2212\u2010\u2011\u2012\u2
 def harmless(text):
     """Text that no spreadsheet runs: one line, and an apostrophe before what would begin a formula, also after ; or ,"""
     text = re.sub(r"[\x00-\x1f\x7f\u2028\u2029\u200b-\u200f\u202a-\u202e\u2060\ufeff]+", " ", str(text))
+    text = re.sub(r"[\ud800-\udfff]", "\ufffd", text)  # halves of characters, which no file can hold
     text = re.sub(rf"([;,][\s\"']*)([{re.escape(RUNS)}])", r"\1'\2", text)
     return "'" + text if text.lstrip(" \u00a0\"").startswith(tuple(RUNS)) else text
 
@@ -256,7 +282,7 @@ def summary(records):
             why = Counter(g["said"] for g in got if g["points"] < g["of"] and g["said"]).most_common(1)
             waiting = f", {len(rs) - len(got)} to mark by hand" if len(got) < len(rs) else ""
             yield f"  {q['id']:24} {sum(g['points'] == g['of'] for g in got):4} of {len(got)} in full{waiting}" + (
-                f"; {why[0][1]} times: {feedback.safe(why[0][0])[:90]}" if why else "")
+                f"; {why[0][1]} times: {feedback.visible(why[0][0])[:90]}" if why else "")
 
 
 # ---------------------------------------------------------------- a class
@@ -275,7 +301,7 @@ def grade_class(submissions, masters, journal, limits, shield, jobs, regrade=(),
                 journal.add(record)
                 left = (time.monotonic() - start) / n * (len(todo) - n)
                 result = record["fault"] or f"{feedback.number(feedback.total(record))}/{feedback.number(feedback.of(record))}"
-                say(f"[{n}/{len(todo)}] {feedback.safe(record['student'])}  {record['exercise']}  {feedback.safe(result)[:80]}"
+                say(f"[{n}/{len(todo)}] {feedback.visible(record['student'])}  {record['exercise']}  {feedback.visible(result)[:80]}"
                     f"   {left / 60:.0f} min left")
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
@@ -303,11 +329,15 @@ def main(argv=None):
     a = arguments(argv)
     try:
         masters = read_masters(a.masters)
+        check_places(a)
         submissions = find(a.submissions)
+        if not submissions:
+            raise SystemExit(f"{a.submissions}: nobody handed in anything there; nothing was written")
         if missing := set(a.regrade) - {s.student for s in submissions}:
             raise SystemExit(f"no submission of {', '.join(sorted(missing))} to grade again")
         journal = Journal(f"{a.out}.journal")
-        shield = find_shield([a.masters, a.submissions])
+        secrets = [a.out, journal.path, a.feedback, a.to_mark, a.marks]
+        shield = find_shield(dict.fromkeys([a.masters, a.submissions, *SECRETS, *filter(None, secrets)]))
         limits = Limits(a.cell_seconds, a.seconds, a.memory)
         records = note_twice(grade_class(submissions, masters, journal, limits, shield, max(a.jobs, 1), a.regrade))
         if a.marks:
@@ -320,6 +350,17 @@ def main(argv=None):
         os._exit(130)  # the threads still wait for kernels, which die with this process
     publish(a, records)
     return int(any(r["fault"] for r in records))
+
+
+def check_places(a):
+    """Say before anything is graded that what comes out cannot be written, or would be taken for a submission."""
+    for path in filter(None, (a.out, a.to_mark, a.feedback)):
+        if path.resolve().is_relative_to(a.submissions.resolve()):
+            raise SystemExit(f"{path}: lies in the folder of submissions and would be taken for one; put it elsewhere")
+        if path.exists() and path.is_dir() != (path == a.feedback):
+            raise SystemExit(f"{path}: {'is a folder; name a file' if path.is_dir() else 'is a file; name a folder'}")
+    if a.marks:
+        table(a.marks)
 
 
 def publish(a, records):
@@ -336,7 +377,7 @@ def publish(a, records):
     print("\n".join(summary(records)))
     for r in records:
         if r["fault"]:
-            print(f"not graded: {feedback.safe(r['student'])} {feedback.safe(r['file'])}: {feedback.safe(r['fault'])}")
+            print(f"not graded: {feedback.visible(r['student'])} {feedback.visible(r['file'])}: {feedback.visible(r['fault'])}")
     print(f"\n{a.out}: {len(records)} rows")
 
 

@@ -25,7 +25,9 @@ ROOT = Path(__file__).resolve().parents[1]
 NOBODY = 65534
 GRACE = 5  # seconds from an interrupt to giving up on a cell
 START = 60  # seconds a kernel may take to start
+PROCESSES = 2000  # of all kernels together, threads included, where they run as a user of their own
 MB = 2**20
+EXIT = "def exit(code=None):\n    raise SystemExit(code)\nquit = exit"  # IPython's would end the kernel under a later, innocent cell
 
 
 @dataclass
@@ -50,11 +52,12 @@ class Shield:
 
 
 def find_shield(hide=()):
-    """The strongest shield that works on this machine; the folders `hide` will look empty."""
+    """The strongest shield that works on this machine; the folders and files `hide` will look empty."""
     needed = [Path(sys.prefix), Path(sys.base_prefix), ROOT / "tools", Path(tempfile.gettempdir())]
-    hide = [Path(h).resolve() for h in hide if Path(h).is_dir()]
+    hide = [Path(h).resolve() for h in hide if Path(h).exists()]
     hide = [h for h in hide if not any(n.resolve().is_relative_to(h) for n in needed)]
-    cover = [f"mount -t tmpfs -o size=1m,mode=755 none {shlex.quote(str(h))}" for h in hide]
+    empty = lambda h: "-t tmpfs -o size=1m,mode=755 none" if h.is_dir() else "--bind /dev/null"
+    cover = [f"{{ [ ! -e {shlex.quote(str(h))} ] || mount {empty(h)} {shlex.quote(str(h))}; }}" for h in hide]  # one may lie in another
     hidden = ["sh", "-c", " && ".join([*cover, 'exec "$@"']), "sh"]
     whole = ["-n", "-p", "-f", "--kill-child", "-m", "--mount-proc"]
     powerless = ["setpriv", "--bounding-set=-all", "--inh-caps=-all", "--no-new-privs"]
@@ -84,7 +87,8 @@ def run(cells, limits, shield=Shield()):
     broken, results, deadline = {}, {}, time.monotonic() + limits.notebook
     for _ in range(4):
         todo = [f"raise RuntimeError({why!r})" if (why := broken.get(i)) else source for i, source in enumerate(cells)]
-        results, culprit, why = once(todo, limits, shield, deadline)
+        new, culprit, why = once(todo, limits, shield, deadline)
+        results.update(new)  # what an earlier try came to stays, if this one is out of time before it
         if culprit is None:
             break
         broken[culprit] = why
@@ -237,16 +241,20 @@ class Kernel:
                 raise RuntimeError(self.log.read()[-500:])
             try:
                 self.client.get_shell_msg(timeout=1)
-                return
+                break
             except Exception:  # nothing yet
                 pass
-        raise RuntimeError(f"did not answer within {START} s")
+        else:
+            raise RuntimeError(f"did not answer within {START} s")
+        self.client.execute(EXIT, silent=True)
 
     def bound(self):
         """In the kernel's process, before it starts: what it may use."""
         for what, most in ((resource.RLIMIT_AS, self.limits.memory * MB), (resource.RLIMIT_FSIZE, self.limits.disk * MB),
                            (resource.RLIMIT_CPU, int(2 * self.limits.notebook) + 10), (resource.RLIMIT_CORE, 0)):
             resource.setrlimit(what, (most, most))
+        if self.user:
+            resource.setrlimit(resource.RLIMIT_NPROC, (PROCESSES, PROCESSES))
 
     def run(self, source):
         """(result, None), or (None, why the kernel is of no more use)."""

@@ -11,9 +11,10 @@ from pathlib import Path
 from tools.exercise import FLAGS, grade_id, student_source
 
 LARGEST = 20 * 2**20  # bytes of one notebook
+NOTEBOOK = (".ipynb", ".ipynb.txt", ".ipynb.json")  # some browsers add an ending of their own
 MOST = 20_000  # files in a zip
 PLATFORMS = (  # how learning platforms name what they let you download
-    re.compile(r"(?P<student>.+?_\d+)_assignsubmission_file_?(?P<file>.*)"),  # Moodle: "Ada Byron_12345_assignsubmission_file_x.ipynb"
+    re.compile(r"(?P<student>.+?_\d+)_assignsubmission_(?:file|onlinetext)_?(?P<file>.*)"),  # Moodle: "Ada Byron_12345_assignsubmission_file_x.ipynb"
     re.compile(r"(?P<student>[^_]+(?:_LATE)?_\d+)_\d+_(?P<file>.+)"),  # Canvas: "byronada_12345_67890_x.ipynb"
 )
 
@@ -28,6 +29,7 @@ class Submission:
     file: str
     data: bytes = b""
     fault: str = ""
+    place: tuple = ()  # the parts of its path
 
     @property
     def digest(self):
@@ -44,12 +46,15 @@ def find(path):
     path = Path(path)
     if path.is_dir():
         found = [read_file(path, f) for f in sorted(path.rglob("*")) if f.is_symlink() or not f.is_dir()]
+        found += [nothing_in(f.name) for f in sorted(path.iterdir()) if f.is_dir() and not f.is_symlink()
+                  and not skipped([f.name]) and not any(s and s.place[0] == f.name for s in found)]
     elif zipfile.is_zipfile(path):
         found = list(read_zip(path))
     else:
         raise SystemExit(f"{path}: neither a folder nor a zip file")
-    found = [s for s in found if s is not None]
-    notebooks = [s for s in found if s.file.lower().endswith(".ipynb") or s.fault]
+    found = unwrap([s for s in found if s is not None])
+    notebooks = [s for s in found if s.file.lower().endswith(NOTEBOOK) or s.fault]
+    tell_apart(notebooks)
     have = {s.student for s in notebooks}
     others = {s.student: s for s in found if s.student not in have}
     for s in others.values():
@@ -57,7 +62,48 @@ def find(path):
     return sorted([*notebooks, *others.values()], key=lambda s: (s.student, s.file))
 
 
+def nothing_in(folder):
+    return Submission(who((folder, ""))[0], "", fault="nothing was handed in: the folder is empty", place=(folder,))
+
+
+def unwrap(found):
+    """Students' folders may lie in one folder more, as in a zip that somebody made of a folder."""
+    for depth in range(1, max((len(s.place) for s in found), default=0)):
+        inner = [s.place[depth:] for s in found]
+        if len({s.place[:depth] for s in found}) > 1 or not all(map(is_students, inner)):
+            break
+        if len({who(place)[0] for place in inner}) > 1:
+            print(f"all lies in the folder {ascii('/'.join(found[0].place[:depth]))}: what is in it is taken for what the students handed in")
+            for s, place in zip(found, inner):
+                s.place, (s.student, s.file) = place, who(place)
+            break
+    return found
+
+
+def is_students(parts):
+    """Whether a path begins with something that names a student."""
+    return len(parts) > 1 or any(parts and p.fullmatch(parts[0]) for p in PLATFORMS)
+
+
+def tell_apart(found):
+    """Two files of one student that would go by one name: the later is called by its whole path, and by a number."""
+    seen = set()
+    for s in found:
+        plain, n = s.file, 1
+        while (s.student, s.file) in seen:
+            s.file = "/".join(s.place) if n == 1 and "/".join(s.place) != plain else f"{'/'.join(s.place)} ({n + 1})"
+            n += 1
+        seen.add((s.student, s.file))
+
+
 def read_file(root, file):
+    submission = read_whole(root, file)
+    if submission:
+        submission.place = file.relative_to(root).parts
+    return submission
+
+
+def read_whole(root, file):
     parts = file.relative_to(root).parts
     if skipped(parts):
         return None
@@ -69,7 +115,7 @@ def read_file(root, file):
         return Submission(student, name, fault="is not a file")
     if mode.st_size > LARGEST:
         return Submission(student, name, fault=f"is larger than {LARGEST >> 20} MB; clear its outputs")
-    return Submission(student, name, file.read_bytes() if name.lower().endswith(".ipynb") else b"")
+    return Submission(student, name, file.read_bytes() if name.lower().endswith(NOTEBOOK) else b"")
 
 
 def read_zip(path):
@@ -83,13 +129,13 @@ def read_zip(path):
             if skipped(parts):
                 continue
             student, name = who(parts)
-            submission = Submission(student, name)
+            submission = Submission(student, name, place=parts)
             try:
                 if ".." in parts or entry.filename.startswith("/"):
                     submission.fault = "has a path that leads out of the zip"
                 elif stat.S_ISLNK(entry.external_attr >> 16):
                     submission.fault = "is a link to another place, which is not followed"
-                elif name.lower().endswith(".ipynb"):
+                elif name.lower().endswith(NOTEBOOK):
                     with archive.open(entry) as f:
                         submission.data = f.read(LARGEST + 1)
                     if len(submission.data) > LARGEST:
