@@ -52,6 +52,13 @@ def test_every_notebook_of_the_course_is_current():
     assert publish.main(["--check"]) == 0, "run: make publish"
 
 
+def test_every_page_is_listed():
+    """Only what _toc.yml names is built: a page left out of it would be missing, and nothing else would say so."""
+    listed = {line.split("file:")[1].strip() for line in (ROOT / "_toc.yml").read_text("utf-8").splitlines() if "file:" in line}
+    made = {str(p.relative_to(ROOT)) for folder in ("book", "exercises", "solutions") for p in (ROOT / folder).glob("*.ipynb")}
+    assert listed >= made, f"in no place of _toc.yml: {', '.join(sorted(made - listed))}"
+
+
 def test_no_results_are_typed_by_publish_itself(published):
     text = made(published)
     assert "{{" not in nbformat.reads(text, 4).cells[-1].source
@@ -165,6 +172,14 @@ def output_gone(_, notebook):
 def test_edited_outputs_are_stale_and_never_bound(book, capsys, change, says):
     change_outputs(book, change)
     assert run(book, "--check") == 1 and re.search(says, capsys.readouterr().out)
+
+
+def test_a_broken_notebook_is_told(book, capsys):
+    whole = made(book)
+    for broken in whole[:2000], f"<<<<<<< HEAD\n{whole}", "{}":
+        (book / "demo.ipynb").write_text(broken)
+        assert run(book, "--check") == 1 and "is no whole notebook" in capsys.readouterr().err
+        assert run(book) == 1 and made(book) == broken
 
 
 def test_a_notebook_without_a_source_is_told(tmp_path):

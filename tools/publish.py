@@ -136,7 +136,12 @@ def stamp_of(notebook):
 
 
 def stored(path):
-    return nbformat.read(path, as_version=4) if path.exists() else None
+    if not path.exists():
+        return None
+    try:
+        return nbformat.read(path, as_version=4)
+    except (ValueError, KeyError, AttributeError, nbformat.ValidationError) as error:  # cut off, or with the marks of a merge in it
+        raise PublishError(f"{path}: is no whole notebook ({str(error)[:80]}); restore it, or take it away and publish again") from None
 
 
 def why_stale(page, notebook):
