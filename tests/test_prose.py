@@ -1,7 +1,8 @@
 """No result is typed by hand: prose binds it with {{name}}, and publish fills it in.
 
 What this lint cannot see: an integer result ("28 networks trained"), one in words without a unit ("nearly all"), a comparison
-without a number ("better"), a result inside mathematics or code. Those are for the reader of a change.
+without a number ("better"), a result inside mathematics, code, or the caption and alt text of a figure's cell. Those are
+for the reader of a change.
 """
 import re
 from pathlib import Path

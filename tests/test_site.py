@@ -116,7 +116,7 @@ def look(browser, url):
         if (raw.length) found.push(`maths: ${raw.length} formulas are not typeset, e.g. ${raw[0].textContent.slice(0, 40)}`);
         for (const e of document.querySelectorAll('mjx-merror')) found.push(`maths: error in ${e.textContent.slice(0, 60)}`);
         for (const i of document.querySelectorAll('img'))
-            if (!i.hasAttribute('alt') || /^(\\.\\.\\/)?_images\\//.test(i.alt)) found.push(`alt: ${i.src.slice(-60)} says nothing to who cannot see it`);
+            if (!i.hasAttribute('alt') || i.closest('article') && !i.alt.trim() || /^(\\.\\.\\/)?_images\\//.test(i.alt)) found.push(`alt: ${i.src.slice(-60)} says nothing to who cannot see it`);
         return found;
     }""")
     faults += flipbook_faults(page)
@@ -303,6 +303,7 @@ PLANTED = {  # kind of fault: what is put into a page to have it
     "host": '<img alt="x" src="http://elsewhere.invalid/x.png">',
     "phone": '<div style="width: 900px">wide</div>',
     "alt": '<img src="../_static/mark.svg">',
+    "alt of nothing": '<img alt="" src="../_static/mark.svg">',
     "maths": r'<span class="math notranslate nohighlight">left raw</span>',
     "weight": f"<!--{os.urandom(500_000).hex()}-->",
     "flip-book": '<div class="flipbook"><input type="range" aria-label="x"><div class="flipbook-frames">still</div></div>',
@@ -323,7 +324,7 @@ def test_each_check_sees_a_planted_fault(site, served, browser, kind):
             axe_faults(browser, served + "book/planted.html") if kind == "axe" else look(browser, served + "book/planted.html")
     finally:
         planted.unlink()
-    assert any(re.match(rf"{kind}\b", fault) for fault in faults), faults
+    assert any(re.match(rf"{kind.split()[0]}\b", fault) for fault in faults), faults
 
 
 def test_search_and_toggle_can_fail(site, served, browser):
