@@ -28,7 +28,7 @@ book: .venv/site  ## build the site from the committed notebooks (runs nothing)
 test: .venv/all  ## validate everything: tools, every cell of every notebook, graders, the site
 	$(PYTEST)
 
-test-all: .venv/all  ## the same and the long parts: 300 seeds, what takes minutes
+test-all: .venv/all  ## the same and the long parts: 300 seeds, another processor, what takes minutes
 	$(PYTEST) -m "long or not long"
 
 colab: .venv/all  ## run every notebook alone in an empty folder with Colab's packages

@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 EMULATED = {"ATEN_CPU_CAPABILITY": "default", "MKL_CBWR": "COMPATIBLE"}
 SLOWER = 4  # at most, times the published run
 
-pytestmark = pytest.mark.skipif(platform.machine().lower() not in ("x86_64", "amd64"), reason="only x86 can be told to be slower")
+pytestmark = [pytest.mark.long, pytest.mark.skipif(platform.machine().lower() not in ("x86_64", "amd64"), reason="only x86 can be told to be slower")]
 
 
 def rerun(*paths, cell_seconds=300):
@@ -85,7 +85,6 @@ def test_a_fall_of_the_promised_size_is_seen_elsewhere(report):
     assert "sample loss" not in failed["fallen"], out
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("notebook", sorted((ROOT / "book").glob("*.ipynb")), ids=lambda p: p.stem)
 def test_a_page_of_the_book_holds_elsewhere(notebook):
     seconds = nbformat.read(notebook, as_version=4).metadata.published.seconds
