@@ -14,6 +14,8 @@ import tempfile
 import threading
 from pathlib import Path
 
+from tools.browser import find_browser
+
 SITE = Path(__file__).resolve().parents[1] / "_build" / "html"
 LIGHTHOUSE = "lighthouse@12.8.2"
 CATEGORIES = {"performance": 95, "accessibility": 95, "best-practices": 95, "seo": 95}
@@ -65,7 +67,7 @@ def scores(url, phone):
 
 
 def main():
-    chrome = os.environ.get("CHROME") or next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    chrome = find_browser()
     if not chrome or not shutil.which("npx"):
         sys.exit("lighthouse: needs Chromium or Chrome (CHROME=/path/to/it) and node 18 or later with npx")
     if not (SITE / "index.html").exists():

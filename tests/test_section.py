@@ -10,83 +10,85 @@ import nbformat
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-RUN = "computation"  # what a heading must lead to; the other kinds are told by their label
+KINDS = {"fig": "figure", "tab": "table", "eq": "equation", "code": "listing"}  # by the beginning of a label
+RUN = "computation"  # what a heading must lead to, unless it is said to lead to TEXT only
 TEXT = "text"
 
-ITEMS = [  # (what is taught, page, place, kind)
+MAP = [  # what is taught, page, place
     # the opening
     ("the epigraph, in our words", "index", "Vanilla RNNs", TEXT),
     ("what you will be able to do", "index", "What you will be able to do", TEXT),
     ("the exercises", "index", "Exercises", TEXT),
     # 1. the recurrence
-    ("the update", "recurrence", "eq-update", "equation"),
-    ("the readout", "recurrence", "eq-readout", "equation"),
-    ("term by term, with shapes", "recurrence", "tab-symbols", "table"),
-    ("tanh is bounded; in float32 it reaches 1", "recurrence", "Two equations", RUN),
-    ("the same rule at every step", "recurrence", "The same rule at every step", RUN),
-    ("a running summary that is written over", "recurrence", "fig-overwrite", "figure"),
-    ("a fixed budget: memory capacity", "recurrence", "fig-capacity", "figure"),
-    ("the budget spent differently", "recurrence", "fig-budget", "figure"),
-    ("what tanh costs", "recurrence", "tab-tanh", "table"),
-    ("one loop f, g: Kalman filter, HMM, RNN", "recurrence", "eq-loop", "equation"),
-    ("the loop as one function", "recurrence", "code-scan", "listing"),
-    ("the three checked", "recurrence", "tab-loop", "table"),
-    ("state-space models restrict the transition", "recurrence", "code-parallel-scan", "listing"),
-    ("what Elman built", "recurrence", "tab-elman", "table"),
+    ("the update", "recurrence", "eq-update"),
+    ("the readout", "recurrence", "eq-readout"),
+    ("term by term, with shapes", "recurrence", "tab-symbols"),
+    ("tanh is bounded; in float32 it reaches 1", "recurrence", "Two equations"),
+    ("the same rule at every step", "recurrence", "The same rule at every step"),
+    ("a running summary that is written over", "recurrence", "fig-overwrite"),
+    ("a fixed budget: memory capacity", "recurrence", "fig-capacity"),
+    ("the budget spent differently", "recurrence", "fig-budget"),
+    ("what tanh costs", "recurrence", "tab-tanh"),
+    ("one loop f, g: Kalman filter, HMM, RNN", "recurrence", "eq-loop"),
+    ("the loop as one function", "recurrence", "code-scan"),
+    ("the three checked", "recurrence", "tab-loop"),
+    ("state-space models restrict the transition", "recurrence", "code-parallel-scan"),
+    ("what Elman built", "recurrence", "tab-elman"),
     # 2. the forward pass
-    ("the loop over a batch", "forward-pass", "code-states", "listing"),
-    ("parameters counted, constant in length", "forward-pass", "Counting parameters", RUN),
-    ("folded and unrolled", "forward-pass", "fig-unrolled", "figure"),
-    ("the table of heads", "forward-pass", "tab-heads", "table"),
-    ("each head run", "forward-pass", "Heads: which states feed the loss", RUN),
-    ("positional sharing, and the transient", "forward-pass", "fig-transient", "figure"),
-    ("trained at 50, run at 500", "forward-pass", "fig-length", "figure"),
-    ("stacked, bidirectional, batch_first, h_n", "forward-pass", "Stacked, bidirectional, batch first", RUN),
-    ("packing", "forward-pass", "code-packing", "listing"),
-    ("a real data set", "forward-pass", "tab-vowels", "table"),
-    ("its interval counts the test set", "forward-pass", "eq-two-way", "equation"),
+    ("the loop over a batch", "forward-pass", "code-states"),
+    ("parameters counted, constant in length", "forward-pass", "Counting parameters"),
+    ("folded and unrolled", "forward-pass", "fig-unrolled"),
+    ("the table of heads", "forward-pass", "tab-heads"),
+    ("each head run", "forward-pass", "Heads: which states feed the loss"),
+    ("positional sharing, and the transient", "forward-pass", "fig-transient"),
+    ("trained at 50, run at 500", "forward-pass", "fig-length"),
+    ("stacked, bidirectional, batch_first, h_n", "forward-pass", "Stacked, bidirectional, batch first"),
+    ("packing", "forward-pass", "code-packing"),
+    ("a real data set", "forward-pass", "tab-vowels"),
+    ("its interval counts the test set", "forward-pass", "eq-two-way"),
     # 3. reach versus reality
-    ("the window's ceiling", "reach-versus-reality", "eq-ceiling", "equation"),
-    ("window against RNN, measured", "reach-versus-reality", "tab-window", "table"),
-    ("the two reaches", "reach-versus-reality", "fig-reach", "figure"),
-    ("hand-set weights that represent it", "reach-versus-reality", "tab-hand-set", "table"),
-    ("parameters grow with the window; break-even", "reach-versus-reality", "What a wider window costs", RUN),
-    ("universality and Turing completeness, with conditions", "reach-versus-reality", "tab-universal", "table"),
-    ("a stable RNN is a window in disguise", "reach-versus-reality", "What an RNN can represent, and under which conditions", RUN),
-    ("the Jacobian and the order of the product", "reach-versus-reality", "eq-jacobian", "equation"),
-    ("checked against autograd", "reach-versus-reality", "The way back is a product of Jacobians", RUN),
-    ("the numeric example", "reach-versus-reality", "eq-numeric", "equation"),
-    ("the numeric example by code", "reach-versus-reality", "The numeric example: 0.8 to the power of 200", RUN),
-    ("norm above one that vanishes; a hump before the decay", "reach-versus-reality", "fig-powers", "figure"),
-    ("radius and norm of two starts", "reach-versus-reality", "tab-spectra", "table"),
-    ("the factor of a step against theory", "reach-versus-reality", "tab-factor", "table"),
-    ("gradient by step", "reach-versus-reality", "fig-gradient", "figure"),
-    ("the total hides vanishing", "reach-versus-reality", "tab-total", "table"),
-    ("the trainable horizon", "reach-versus-reality", "fig-horizon", "figure"),
-    ("step sizes and updates move it", "reach-versus-reality", "fig-axes", "figure"),
+    ("the window's ceiling", "reach-versus-reality", "eq-ceiling"),
+    ("window against RNN, measured", "reach-versus-reality", "tab-window"),
+    ("the two reaches", "reach-versus-reality", "fig-reach"),
+    ("hand-set weights that represent it", "reach-versus-reality", "tab-hand-set"),
+    ("parameters grow with the window; break-even", "reach-versus-reality", "What a wider window costs"),
+    ("universality and Turing completeness, with conditions", "reach-versus-reality", "tab-universal"),
+    ("a stable RNN is a window in disguise", "reach-versus-reality", "What an RNN can represent, and under which conditions"),
+    ("the Jacobian and the order of the product", "reach-versus-reality", "eq-jacobian"),
+    ("checked against autograd", "reach-versus-reality", "The way back is a product of Jacobians"),
+    ("the numeric example", "reach-versus-reality", "eq-numeric"),
+    ("the numeric example by code", "reach-versus-reality", "The numeric example: 0.8 to the power of 200"),
+    ("norm above one that vanishes; a hump before the decay", "reach-versus-reality", "fig-powers"),
+    ("radius and norm of two starts", "reach-versus-reality", "tab-spectra"),
+    ("the factor of a step against theory", "reach-versus-reality", "tab-factor"),
+    ("gradient by step", "reach-versus-reality", "fig-gradient"),
+    ("the total hides vanishing", "reach-versus-reality", "tab-total"),
+    ("the trainable horizon", "reach-versus-reality", "fig-horizon"),
+    ("step sizes and updates move it", "reach-versus-reality", "fig-axes"),
     ("ten to twenty steps, put right", "reach-versus-reality", "“Ten to twenty steps” put right", TEXT),
-    ("forgetting told apart from vanishing", "reach-versus-reality", "fig-forgetting", "figure"),
-    ("the practical example: orthogonal start", "reach-versus-reality", "tab-orthogonal", "table"),
-    ("clipping", "reach-versus-reality", "When it explodes: clip", RUN),
+    ("forgetting told apart from vanishing", "reach-versus-reality", "fig-forgetting"),
+    ("the practical example: orthogonal start", "reach-versus-reality", "tab-orthogonal"),
+    ("clipping", "reach-versus-reality", "When it explodes: clip"),
     # 4. the worked example
-    ("the sensor stream and its label", "worked-example", "fig-gap", "figure"),
-    ("the cell from scratch", "worked-example", "code-cell-scratch", "listing"),
-    ("the short task, trained by hand-written steps", "worked-example", "The short task", RUN),
-    ("the library pair", "worked-example", "code-cell-library", "listing"),
-    ("one model: same outputs, same gradients", "worked-example", "The same weights give the same network", RUN),
-    ("two starts that do not train alike", "worked-example", "tab-short", "table"),
-    ("why: the spectra", "worked-example", "fig-radius", "figure"),
-    ("the long task, and what a lazy model scores", "worked-example", "eq-last-drivers", "equation"),
-    ("start by step size", "worked-example", "tab-long", "table"),
-    ("every network, and what one seed says", "worked-example", "fig-spread", "figure"),
-    ("more updates", "worked-example", "fig-updates", "figure"),
-    ("clipping, before the step", "worked-example", "Gradient clipping", RUN),
-    ("the deep bidirectional call on variable lengths", "worked-example", "Deep, bidirectional, and of different lengths", RUN),
-    ("the padding error", "worked-example", "fig-padding", "figure"),
+    ("the sensor stream and its label", "worked-example", "fig-gap"),
+    ("the cell from scratch", "worked-example", "code-cell-scratch"),
+    ("the short task, trained by hand-written steps", "worked-example", "The short task"),
+    ("the library pair", "worked-example", "code-cell-library"),
+    ("one model: same outputs, same gradients", "worked-example", "The same weights give the same network"),
+    ("two starts that do not train alike", "worked-example", "tab-short"),
+    ("why: the spectra", "worked-example", "fig-radius"),
+    ("the long task, and what a lazy model scores", "worked-example", "eq-last-drivers"),
+    ("start by step size", "worked-example", "tab-long"),
+    ("every network, and what one seed says", "worked-example", "fig-spread"),
+    ("more updates", "worked-example", "fig-updates"),
+    ("clipping, before the step", "worked-example", "Gradient clipping"),
+    ("the deep bidirectional call on variable lengths", "worked-example", "Deep, bidirectional, and of different lengths"),
+    ("the padding error", "worked-example", "fig-padding"),
     # beside the section
-    ("checked against the literature", "checked", "tab-checked", "table"),
-    ("the notation", "notation", "tab-notation", "table"),
+    ("checked against the literature", "checked", "tab-checked"),
+    ("the notation", "notation", "tab-notation"),
 ]
+ITEMS = [(what, page, place, *(kind or [KINDS.get(place.split("-")[0], RUN)])) for what, page, place, *kind in MAP]
 EXERCISES = ["rnn-versus-window", "many-to-many", "spectral-radius"]  # the section's own three
 
 
@@ -141,7 +143,7 @@ def stands(cells, place, kind):
     return bool(box) and len(re.findall(r"^\|", box[1], re.M)) > 2
 
 
-@pytest.mark.parametrize("what, page, place, kind", ITEMS, ids=[f"{page}: {what}" for what, page, _, _ in ITEMS])
+@pytest.mark.parametrize("what, page, place, kind", ITEMS, ids=[f"{page}: {what}" for what, page, *_ in ITEMS])
 def test_each_item_of_the_section_stands_where_the_map_says(what, page, place, kind):
     assert stands(cells_of(page), place, kind), f"{what}: book/{page} has no {kind} at {place!r}"
 

@@ -20,10 +20,11 @@ from urllib.parse import unquote, urljoin, urlsplit
 import pytest
 import yaml
 
+from tools.browser import find_browser
+
 ROOT = Path(__file__).parents[1]
 REPOSITORY = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))["repository"]
 NAME = REPOSITORY["url"].rstrip("/").rsplit("/", 1)[1]  # GitHub Pages serves the site in a folder of this name
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 QUIET = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
          "--disable-sync", "--no-first-run"]
 PHONE, DESK = {"width": 360, "height": 740}, {"width": 1280, "height": 900}
@@ -69,8 +70,8 @@ def browser():
     if os.environ.get("NO_BROWSER") == "1":
         warnings.warn("NO_BROWSER=1: nobody has looked at the site in a browser")
         pytest.skip("NO_BROWSER=1: NOBODY HAS LOOKED AT THE SITE IN A BROWSER")
-    program = os.environ.get("CHROME") or next(filter(None, map(shutil.which, BROWSERS)), None)
-    if not program or not shutil.which(program):
+    program = find_browser()
+    if not program:
         pytest.fail("No browser found. Install Chromium (Debian, Ubuntu: apt install chromium; macOS: brew install "
                     "chromium) or name one with CHROME=/path/to/chrome. NO_BROWSER=1 skips these tests.")
     from playwright import sync_api  # here, so that NO_BROWSER=1 needs no Playwright
@@ -130,7 +131,7 @@ def look(browser, url):
 
 
 def axe_faults(browser, url):
-    """What axe finds that is serious, by day and by night. For speed maths stays raw, code loses its colours, frames their lines."""
+    """What axe finds that is serious, by day and by night. For speed maths stays raw and code loses its colours."""
     from axe_playwright_python.sync_playwright import Axe
 
     faults, options = [], {"resultTypes": ["violations"]}
@@ -138,10 +139,7 @@ def axe_faults(browser, url):
         page = browser.new_page(viewport=DESK, color_scheme=scheme)
         page.route("**/mathjax/**", lambda route: route.abort())
         page.goto(url, wait_until="load")
-        page.evaluate("""() => {
-            for (const pre of document.querySelectorAll('.highlight pre')) pre.textContent = pre.textContent;
-            for (const svg of document.querySelectorAll('.flipbook svg')) svg.replaceChildren();
-        }""")
+        page.evaluate("document.querySelectorAll('.highlight pre').forEach(pre => pre.textContent = pre.textContent)")
         found = Axe().run(page, options=options).response["violations"]
         faults += [f"axe, {scheme}: {v['help']}: {v['nodes'][0]['html'][:200]}" for v in found if v["impact"] in ("serious", "critical")]
         options["runOnly"] = ["color-contrast"]

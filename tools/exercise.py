@@ -22,6 +22,8 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tools.plain import raw
+
 MASTERS = Path(__file__).resolve().parents[1] / "solutions"
 KINDS = ("given", "answer", "test", "wrong", "right", "text", "solution")
 ALLOWED = {*sys.stdlib_module_names, "torch", "numpy", "matplotlib"}
@@ -34,14 +36,6 @@ NOTICE = """\
 Write your answers where it says `# YOUR CODE HERE` or "Your answer here", and take out the line with `raise`.
 Run the test cell below a question as often as you like; it says what is wrong.
 To hand in, run all cells again and download the notebook: *File > Download > Download .ipynb*."""
-RAW_IN_COLAB = {  # what MyST understands and Colab shows raw
-    r"^\s*(`{3,}|~{3,}|:{3,})\s*\{": "a directive",
-    r"^\s*:{3,}": "a colon fence",
-    r"\{[a-zA-Z][\w:.-]*\}`": "a role",
-    r"^\(\S+\)=\s*$": "a label",
-    r"\$\$\s*\(\S+\)\s*$": "an equation label",
-    r"\]\(#": "a link to a label",
-}
 FLAGS = {  # the flags nbgrader reads
     "given": {"solution": False, "grade": False, "locked": True},
     "answer": {"solution": True, "grade": False, "locked": False},
@@ -165,9 +159,9 @@ def check(path, cells):
 
 def check_markdown(cell, *_):
     prose = re.sub(r"^(`{3,})(?!\s*\{).*?^\1", "", cell.source, flags=re.M | re.S)  # plain code blocks may show anything
-    for pattern, what in RAW_IN_COLAB.items():
-        if found := re.search(pattern, prose, re.M):
-            return f"{found.group().strip()!r} is {what} of MyST, which Colab shows raw; write plain Markdown or dollar maths"
+    for what, line in raw(prose):
+        if what != "a binding":  # publish fills those in, where they may stand
+            return f"{line.strip()!r} holds {what}, which Colab shows raw; write plain Markdown or dollar maths"
     if cell.kind is None and "{{" in re.sub(r"\$[^$]*\$", "", prose):
         return "binds a number with {{…}}, but the exercise has no results; move it to a cell with {\"solution\": true}"
 

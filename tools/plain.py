@@ -16,11 +16,11 @@ TARGET = re.compile(r"^\([\w-]+\)=\n*", re.M)
 EQUATION = re.compile(r"^(.*\$\$)[ \t]+\([\w-]+\)[ \t]*$", re.M)
 LINK = re.compile(r"(?<!!)\[([^\]\[]*)\]\((?!\w+:)([^)#\s]*)(#[^)\s]*)?\)")
 RAW = {  # what would stand on a page in Colab as it was typed
-    "a role": re.compile(r"\{[a-z][\w:+-]*\}`"),
-    "a directive": re.compile(r"^ *(?:`{3,}|~{3,}|:{3,}) *\{", re.M),
-    "a colon fence": re.compile(r"^:{3,}", re.M),
-    "a target": TARGET,
-    "an equation's label": EQUATION,
+    "a role": re.compile(r"\{[a-zA-Z][\w:.+-]*\}`"),
+    "a directive": re.compile(r"^\s*(?:`{3,}|~{3,}|:{3,})\s*\{", re.M),
+    "a colon fence": re.compile(r"^\s*:{3,}", re.M),
+    "a target": re.compile(r"^\(\S+\)=\s*$", re.M),
+    "an equation's label": re.compile(r"\$\$\s*\(\S+\)\s*$", re.M),
     "a binding": re.compile(r"\{\{"),
     "a link that leads nowhere": re.compile(r"\]\((?!\w+:)[^)\s]*\)"),
 }
@@ -40,7 +40,7 @@ def raw(text):
     """[(what, the line where it stands)]: what Colab would show as typed."""
     text = CODE.sub(lambda m: m[0] if text[:m.start()].endswith("}") else "code", text)
     prose = re.sub(r"\$\$.*?\$\$|\$[^$\n]+\$", "maths", text, flags=re.S)
-    found = [(what, m) for what, pattern in RAW.items() for m in pattern.finditer(text if pattern is EQUATION else prose)]
+    found = [(what, m) for what, pattern in RAW.items() for m in pattern.finditer(text if "equation" in what else prose)]
     return [(what, m.string[m.string.rfind("\n", 0, m.start() + 1) + 1:].split("\n", 1)[0][:100]) for what, m in found]
 
 
@@ -88,10 +88,20 @@ def authors(entry):
     return names[0] if len(names) == 1 else f"{names[0]} and {names[1]}" if len(names) == 2 else f"{names[0]} et al."
 
 
-def site_url():
-    """Where GitHub Pages serves the site: https://ORG.github.io/NAME/."""
+@cache
+def repository():
+    """What _config.yml says of the repository: its url and its branch."""
     import yaml
 
-    url = yaml.safe_load((ROOT / "_config.yml").read_text())["repository"]["url"]
-    org, name = url.removeprefix("https://github.com/").strip("/").split("/")
+    return yaml.safe_load((ROOT / "_config.yml").read_text())["repository"]
+
+
+def raw_url():
+    """Where the repository's files can be downloaded."""
+    return f"{repository()['url']}/raw/{repository()['branch']}"
+
+
+def site_url():
+    """Where GitHub Pages serves the site: https://ORG.github.io/NAME/."""
+    org, name = repository()["url"].removeprefix("https://github.com/").strip("/").split("/")
     return f"https://{org.lower()}.github.io/{name}/"

@@ -26,7 +26,7 @@ from tqdm import tqdm
 
 from tools.bind import FIELD, BindError, bind
 from tools.exercise import MasterError, build_exercise, build_solution, read_master
-from tools.plain import plain, site_url
+from tools.plain import plain, raw_url, site_url
 from tools.sample import faults
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -66,14 +66,6 @@ class Page:
 
 def digest(text):
     return hashlib.sha256(text if isinstance(text, bytes) else text.encode()).hexdigest()[:16]
-
-
-def raw_url():
-    """Where the repository's files can be downloaded: made from the URL that _config.yml sets."""
-    import yaml
-
-    repository = yaml.safe_load((ROOT / "_config.yml").read_text())["repository"]
-    return f"{repository['url']}/raw/{repository['branch']}"
 
 
 def inline(notebook):
