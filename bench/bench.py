@@ -1,6 +1,6 @@
 """What a published number costs: training, validating, publishing and building, side by side in one run.
 
-    make bench        writes bench/results.md; some minutes on a quiet machine
+    make bench        writes bench/results.md; half an hour on a quiet machine
 
 The peers of the training table take turns, so that what else the machine does touches all alike.
 """
@@ -25,7 +25,7 @@ from tools import compare, publish
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "bench" / "results.md"
 PAGE = "worked-example"  # whose cell is measured
-VALIDATED = ROOT / "solutions" / "first-steps.ipynb"  # which is validated and published
+PUBLISHED = ROOT / "solutions" / "first-steps.md"  # of which a copy is published
 ROUNDS, UPDATES = 9, 4
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
 BARE = """
@@ -110,17 +110,24 @@ def seconds_of(command, cwd=ROOT):
     return time.perf_counter() - started
 
 
+def bare(notebook, folder):
+    """Seconds of a notebook's cells as one plain script."""
+    script = folder / "bare.py"
+    script.write_text("\n\n".join([BARE, *(cell.source for cell in publish.code_cells(nbformat.read(notebook, 4)))]))
+    return seconds_of([sys.executable, script], notebook.parent)
+
+
 def commands(folder):
     """Rows: seconds of validating, publishing and building."""
-    name, python = f"{VALIDATED.parent.name}/{VALIDATED.name}", sys.executable
-    (folder / "bare.py").write_text("\n\n".join([BARE, *(c.source for c in publish.code_cells(nbformat.read(VALIDATED, 4)))]))
-    source = folder / VALIDATED.parent.name / VALIDATED.with_suffix(".md").name  # a copy: what is published stays as it is
+    python, pytest = sys.executable, [sys.executable, "-m", "pytest", "-q", "-n0", "--nbval-cell-timeout=1200"]
+    notebooks = sorted(path for room in ("book", "solutions") for path in (ROOT / room).glob("*.ipynb"))
+    source = folder / PUBLISHED.parent.name / PUBLISHED.name  # a copy: what is published stays as it is
     source.parent.mkdir()
-    source.write_text(VALIDATED.with_suffix(".md").read_text())
+    source.write_text(PUBLISHED.read_text())
     build = [Path(python).with_name("jupyter-book"), "build", ".", "-W", "--keep-going", "-n", "--path-output", folder]
-    yield f"the cells of {name}, bare", seconds_of([python, folder / "bare.py"], VALIDATED.parent)
-    yield f"`pytest` (nbval) on {name}", seconds_of([python, "-m", "pytest", "-q", "-n0", "--nbval-cell-timeout=1200", VALIDATED])
-    yield f"`publish --force` of {name}", seconds_of([python, "-m", "tools.publish", "--force", source])
+    yield f"the cells of the {len(notebooks)} notebooks of book/ and solutions/, bare, one after the other", sum(bare(n, folder) for n in notebooks)
+    yield "`pytest` (nbval) on the same notebooks, one after the other", seconds_of([*pytest, *notebooks])
+    yield f"`publish --force` of {PUBLISHED.stem}", seconds_of([python, "-m", "tools.publish", "--force", source])
     source.write_text(f"{source.read_text()}\nOne more line.\n")
     yield "`publish` after an edit of its text", seconds_of([python, "-m", "tools.publish", source])
     yield "`publish --check` of everything", seconds_of([python, "-m", "tools.publish", "--check"])

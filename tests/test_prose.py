@@ -42,7 +42,6 @@ ALLOWED = {  # (page, what is typed): why it may be
     ("forward-pass", "0.01"): QUESTION,
     ("many-to-many", "0.90"): THRESHOLD,
     ("many-to-many", "0.86"): THRESHOLD,
-    ("many-to-many", "0.80"): THRESHOLD,
     ("many-to-many", "0.75"): THRESHOLD,
     ("many-to-many", "0.005"): THRESHOLD,
     ("recurrence", "95 %"): CONFIDENCE,
@@ -77,6 +76,13 @@ def test_no_result_is_typed(source):
     found = [f"{source.name}:{line}: {what!r}" for line, what in typed(markdown)
              if (source.stem, what) not in ALLOWED and not quoted(markdown, line)]
     assert not found, "typed by hand (bind it, {{name}}, or give a reason in ALLOWED):\n" + "\n".join(found)
+
+
+def test_every_source_is_cited_and_every_citation_has_a_source():
+    known = set(re.findall(r"^@\w+\{([^,\s]+),", (ROOT / "references.bib").read_text(), re.M))
+    cited = {key.strip() for source in SOURCES for keys in re.findall(r"\{cite:[pt]\}`([^`]+)`", source.read_text())
+             for key in keys.split(",")}
+    assert cited == known, f"only in references.bib: {sorted(known - cited)}; only cited: {sorted(cited - known)}"
 
 
 def test_every_exception_is_used():

@@ -324,6 +324,11 @@ def staleness(page, force=False):
     return "", ""
 
 
+def last_seconds(page):
+    """How long the page took when it was published last; a new page may take any time."""
+    return stamp_of(stored(page.made)).get("seconds", float("inf"))
+
+
 async def publish(stale, accept, force):
     """Make the stale pages, as many at once as there are cores; return whether all went well."""
     cores, good = asyncio.Semaphore(os.cpu_count() or 1), True
@@ -337,7 +342,8 @@ async def publish(stale, accept, force):
                 except PublishError as error:
                     return False, str(error)
 
-        for finished in asyncio.as_completed([one(page, run) for page, run, _ in stale]):
+        longest_first = sorted(stale, key=lambda entry: -last_seconds(entry[0]))  # else the longest may run last, and alone
+        for finished in asyncio.as_completed([asyncio.create_task(one(page, run)) for page, run, _ in longest_first]):
             ok, line = await finished
             tqdm.write(line)
             good &= ok

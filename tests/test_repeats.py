@@ -1,0 +1,36 @@
+"""Each notebook stands alone, so some functions stand in several. One name with one docstring is one function."""
+import ast
+from collections import defaultdict
+from pathlib import Path
+
+import nbformat
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def definitions(notebook):
+    """[(name, docstring, code)] of the documented functions and classes in a notebook's cells."""
+    nodes = [node for cell in notebook.cells if cell.cell_type == "code" for node in ast.parse(cell.source).body]
+    return [(node.name, doc, ast.dump(node)) for node in nodes
+            if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and (doc := ast.get_docstring(node))]
+
+
+def different(notebooks):
+    """The names that stand for different code under one docstring: {name: [notebooks]}."""
+    found = defaultdict(lambda: defaultdict(list))
+    for where, notebook in notebooks.items():
+        for name, doc, code in definitions(notebook):
+            found[name, doc][code].append(where)
+    return {name: sorted({where for places in codes.values() for where in places}) for (name, _), codes in found.items() if len(codes) > 1}
+
+
+def test_what_is_repeated_is_the_same():
+    made = [path for folder in ("book", "solutions") for path in sorted((ROOT / folder).glob("*.ipynb"))]
+    assert not different({f"{p.parent.name}/{p.stem}": nbformat.read(p, as_version=4) for p in made})
+
+
+def test_a_copy_that_went_its_own_way_is_seen():
+    notebook = lambda code: nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code)])
+    one, same, other = (f'def f(x):\n    "Twice x."\n    return {body}' for body in ("2 * x", "2*x  # quickly", "x + x"))
+    assert not different({"a": notebook(one), "b": notebook(same)})
+    assert different({"a": notebook(one), "b": notebook(other)}) == {"f": ["a", "b"]}
