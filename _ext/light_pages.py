@@ -1,9 +1,13 @@
 """Make the theme's pages light: nothing that nobody uses is loaded, no script blocks the first view."""
+import hashlib
+import os
 import re
+import struct
 from pathlib import Path
 
 UNUSED = ("sphinx-thebe", "design-tabs")  # the files and inline scripts named so
 UNUSED_INLINE = ("THEBE_JS_URL", "DOCUMENTATION_OPTIONS.")
+PLAIN_TOKENS = re.compile(r'<span class="(?:n|nn|o|p|w)">([^<]*)</span>')  # names, operators, marks, blanks take the text's own colour
 # Rules of the icon font in the theme's stylesheet; course.css draws the few icons that the pages show.
 ICON_RULES = re.compile(r"(?:\.fa-[\w-]+:before,?)+\{[^{}]*\}|@font-face\{[^{}]*Font Awesome[^{}]*\}")
 
@@ -14,13 +18,32 @@ def unused(asset):
     return any(word in name for word in UNUSED) or any(word in body for word in UNUSED_INLINE)
 
 
+def size_of(picture):
+    """Width and height in pixels of a PNG or an SVG, as the browser shows it at its own size; None for another kind."""
+    if picture.startswith(b"\x89PNG"):
+        return struct.unpack(">II", picture[16:24])
+    if found := re.search(rb'<svg[^>]*?\swidth="([\d.]+)pt" height="([\d.]+)pt"', picture, re.S):
+        return tuple(round(float(side) * 4 / 3) for side in found.groups())
+    return None
+
+
+def sized(app, image):
+    """An <img> that waits until it is scrolled to, and for which the page keeps the place."""
+    place, pictures = re.search(r'\ssrc="[^"]*?_images/([^"]+)"', image), app.builder.images
+    source = place and next((path for path, name in pictures.items() if name == place[1]), None)
+    size = source and " width=" not in image and size_of((Path(app.srcdir) / source).read_bytes())
+    return image.replace("<img ", '<img loading="lazy" ' + (f'width="{size[0]}" height="{size[1]}" ' if size else ""))
+
+
 def trim(app, pagename, templatename, context, doctree):
-    maths = app.env.get_domain("math").has_equations(pagename)
+    maths = 'class="math' in context.get("body", "")
     seen, kept = set(), []
     for script in context["script_files"]:
         name, attributes = getattr(script, "filename", None), getattr(script, "attributes", {})
         key = name or attributes.get("body")
-        if unused(script) or key in seen or "mathjax" in (key or "").lower() and not maths:
+        if unused(script) or key in seen or name and "mathjax" in name:  # course.js loads that when a reader needs it
+            continue
+        if not maths and "MathJax" in (key or ""):
             continue
         seen.add(key)
         attributes.pop("async", None)
@@ -30,8 +53,8 @@ def trim(app, pagename, templatename, context, doctree):
         kept.append(script)
     context["script_files"] = kept
     context["title"] = re.sub(r'<span class="section-number">.*?</span>', "", context.get("title", ""))
-    if context.get("body"):  # a picture below the fold waits until it is scrolled to
-        body = context["body"].replace("<img ", "<img loading=\"lazy\" ")
+    if context.get("body"):
+        body = re.sub(r"<img [^>]*>", lambda found: sized(app, found[0]), PLAIN_TOKENS.sub(r"\1", context["body"]))
         # A list may hold list items only, and the role of an entry is out of use: readers' software stumbles over both.
         context["body"] = body.replace(' role="list"', "").replace(' role="doc-biblioentry"', "")
     context["css_files"] = [css for css in context["css_files"] if not unused(css)]
@@ -49,9 +72,34 @@ def trim_files(app, exception):
     words = set()  # every word of the pages and scripts: a class that is not among them styles nothing
     for path in [*Path(app.outdir).rglob("*.html"), *static.glob("*.js"), *(static / "scripts").glob("*.js")]:
         words.update(re.findall(r"[\w-]+", path.read_text("utf-8")))
-    for sheet in (static / "styles" / "pydata-sphinx-theme.css", static / "sphinx-design.min.css",
-                  *static.glob("mystnb.*.css")):
-        sheet.write_text(used_rules(ICON_RULES.sub("", sheet.read_text("utf-8")), words), "utf-8")
+    bundles = {}  # {stylesheets that a page asks for: the one that takes their place}
+    for page in Path(app.outdir).rglob("*.html"):
+        text = page.read_text("utf-8")
+        links = re.findall(r'<link[^>]*rel="stylesheet"[^>]*>', text)
+        sheets = tuple((page.parent / re.search(r'href="([^"?]*)', link)[1]).resolve() for link in links)
+        if not sheets:
+            continue
+        if sheets not in bundles:
+            bundles[sheets] = bundle(static, used_rules("\n".join(map(whole_sheet, sheets)), words))
+        text = text.replace(links[0], f'<link rel="stylesheet" href="{os.path.relpath(bundles[sheets], page.parent)}" />')
+        for link in links[1:]:
+            text = text.replace(link, "")
+        page.write_text(text, "utf-8")
+    for sheet in {path.resolve() for path in static.rglob("*.css")} - set(bundles.values()):
+        sheet.unlink()
+
+
+def bundle(static, css):
+    """The file of a stylesheet, named by what is in it, so that no browser shows an old one."""
+    path = static.resolve() / f"site-{hashlib.sha256(css.encode()).hexdigest()[:8]}.css"
+    path.write_text(css, "utf-8")
+    return path
+
+
+def whole_sheet(path):
+    """A stylesheet with what it imports, and without the icon font."""
+    css = re.sub(r'@import\s+(?:url\()?"([^"]+)"\)?;', lambda found: whole_sheet(path.parent / found[1]), path.read_text("utf-8"))
+    return ICON_RULES.sub("", css)
 
 
 def used_rules(css, words):

@@ -23,6 +23,8 @@ import yaml
 from tools.browser import find_browser
 
 ROOT = Path(__file__).parents[1]
+sys.path.append(str(ROOT / "_ext"))
+from maths import mathml  # noqa: E402
 REPOSITORY = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))["repository"]
 NAME = REPOSITORY["url"].rstrip("/").rsplit("/", 1)[1]  # GitHub Pages serves the site in a folder of this name
 QUIET = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
@@ -113,7 +115,7 @@ def look(browser, url):
         faults.append(f"weight: the first view takes {size[0]:,} bytes compressed, the budget is {FIRST_VIEW:,}")
     faults += page.evaluate("""() => {
         const found = [];
-        const raw = [...document.querySelectorAll('.math')].filter(m => !m.querySelector('mjx-container, .MathJax'));
+        const raw = [...document.querySelectorAll('.math')].filter(m => !m.querySelector('mjx-container'));
         if (raw.length) found.push(`maths: ${raw.length} formulas are not typeset, e.g. ${raw[0].textContent.slice(0, 40)}`);
         for (const e of document.querySelectorAll('mjx-merror')) found.push(`maths: error in ${e.textContent.slice(0, 60)}`);
         for (const i of document.querySelectorAll('img'))
@@ -148,11 +150,12 @@ def axe_faults(browser, url):
 
 
 def settle(page):
-    """Wait until the maths, if the page has any, is typeset."""
-    page.evaluate("() => window.MathJax?.startup?.promise")
+    """Do what a reader does, and wait until the maths, if the page has any, is typeset."""
     if page.locator(".math").count():
+        page.evaluate("dispatchEvent(new Event('scroll'))")
         try:
-            page.wait_for_selector("mjx-container", timeout=5000, state="attached")
+            page.wait_for_function("window.MathJax?.startup?.promise", timeout=5000)
+            page.evaluate("() => MathJax.startup.promise")
         except Exception:  # said below, as a fault of the page
             pass
 
@@ -272,6 +275,22 @@ def test_dark_toggle(served, browser):
     page.goto(served + "book/index.html")
     assert turns_dark(page)
     page.close()
+
+
+def test_formulas_stand_on_the_page_without_a_script(served, browser):
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(served + "book/recurrence.html")
+    formulas = page.locator(".math > math")
+    assert formulas.count() == page.locator(".math").count() > 50
+    assert formulas.first.bounding_box()["width"] > 20 and not page.locator(".math > .tex").first.is_visible()
+    context.close()
+
+
+def test_a_formula_that_cannot_stand_as_mathml_is_named():
+    assert "&#x1D421;" in mathml(r"\mathbf h_t", "inline"), "a bold h is a letter of its own"
+    with pytest.raises(ValueError, match="nonsense"):
+        mathml(r"\nonsense h", "inline")
 
 
 def test_works_from_a_zip(site, browser, tmp_path):

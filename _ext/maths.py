@@ -1,0 +1,39 @@
+r"""Formulas are there at once, and without a script: each also stands on the page as MathML, which browsers draw themselves.
+
+MathJax draws them finer. course.js lets it take over when the page is idle or in use, from the TeX that stands hidden beside.
+"""
+import html
+import re
+
+from latex2mathml.converter import convert
+from sphinx.util import logging
+
+FORMULA = re.compile(r'(<(span|div) class="math [^>]*>)(.*?)(\\\(.*?\\\)|\\\[.*?\\\])(\s*</\2>)', re.S)
+UNBRACED = re.compile(r"\\(mathbf|mathcal)\s+([A-Za-z])")  # \mathbf h, which the converter would not make bold
+
+
+def mathml(tex, display):
+    """The formula as MathML; raises on TeX that the converter does not know."""
+    found = convert(UNBRACED.sub(r"\\\1{\2}", tex), display=display)
+    if unknown := re.search(r">(\\[A-Za-z]+)<", found):
+        raise ValueError(f"{unknown[1]} is not known")
+    return found.replace("<mo>&#x0002F;</mo>", '<mo lspace="0" rspace="0">/</mo>')
+
+
+def add_mathml(app, pagename, templatename, context, doctree):
+    def both(formula):
+        start, kind, before, tex, end = formula.groups()
+        try:
+            drawn = mathml(html.unescape(tex[2:-2]).strip(), "block" if kind == "div" else "inline")
+        except Exception as error:  # the converter raises many kinds
+            logging.getLogger(__name__).warning(f"no MathML for {tex}: {error!r}; write the formula in plainer TeX", location=pagename)
+            return formula[0]
+        return f'{start}{before}{drawn}<span class="tex" hidden>{tex}</span>{end}'
+
+    if context.get("body"):
+        context["body"] = FORMULA.sub(both, context["body"])
+
+
+def setup(app):
+    app.connect("html-page-context", add_mathml, priority=800)
+    return {"parallel_read_safe": True}
