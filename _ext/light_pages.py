@@ -1,9 +1,12 @@
 """Make the theme's pages light: nothing that nobody uses is loaded, no script blocks the first view."""
+import base64
 import hashlib
+import html
 import os
 import re
 import struct
 from pathlib import Path
+from urllib.parse import unquote
 
 UNUSED = ("sphinx-thebe", "design-tabs")  # the files and inline scripts named so
 UNUSED_INLINE = ("THEBE_JS_URL", "DOCUMENTATION_OPTIONS.")
@@ -27,11 +30,25 @@ def size_of(picture):
     return None
 
 
-def sized(app, image):
+def own_file(app, data):
+    """The name in _images/ of a picture that stood in the page itself: there a page need not wait for it."""
+    kind, picture = data.split(",", 1)
+    picture = base64.b64decode(picture) if kind.endswith("base64") else unquote(picture).encode()
+    name = hashlib.sha256(picture).hexdigest()[:16] + (".png" if "png" in kind else ".svg")
+    path = Path(app.outdir) / "_images" / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(picture)
+    return name
+
+
+def lazy(app, image, pathto):
     """An <img> that waits until it is scrolled to, and for which the page keeps the place."""
-    place, pictures = re.search(r'\ssrc="[^"]*?_images/([^"]+)"', image), app.builder.images
-    source = place and next((path for path, name in pictures.items() if name == place[1]), None)
-    size = source and " width=" not in image and size_of((Path(app.srcdir) / source).read_bytes())
+    source = re.search(r'\ssrc="([^"]+)"', image)[1]
+    size = None
+    if source.startswith("data:image/"):
+        image = image.replace(source, pathto("_images/" + own_file(app, html.unescape(source)), 1))
+    elif file := next((file for file, name in app.builder.images.items() if source.endswith(f"_images/{name}")), None):
+        size = size_of((Path(app.srcdir) / file).read_bytes())
     return image.replace("<img ", '<img loading="lazy" ' + (f'width="{size[0]}" height="{size[1]}" ' if size else ""))
 
 
@@ -54,7 +71,7 @@ def trim(app, pagename, templatename, context, doctree):
     context["script_files"] = kept
     context["title"] = re.sub(r'<span class="section-number">.*?</span>', "", context.get("title", ""))
     if context.get("body"):
-        body = re.sub(r"<img [^>]*>", lambda found: sized(app, found[0]), PLAIN_TOKENS.sub(r"\1", context["body"]))
+        body = re.sub(r"<img [^>]*>", lambda found: lazy(app, found[0], context["pathto"]), PLAIN_TOKENS.sub(r"\1", context["body"]))
         # A list may hold list items only, and the role of an entry is out of use: readers' software stumbles over both.
         context["body"] = body.replace(' role="list"', "").replace(' role="doc-biblioentry"', "")
     context["css_files"] = [css for css in context["css_files"] if not unused(css)]

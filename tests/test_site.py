@@ -111,7 +111,7 @@ def look(browser, url):
     page.on("response", weigh)
     page.goto(url, wait_until="load")
     settle(page)
-    if size[0] > FIRST_VIEW and not page.locator(".flipbook").count():
+    if size[0] > FIRST_VIEW:
         faults.append(f"weight: the first view takes {size[0]:,} bytes compressed, the budget is {FIRST_VIEW:,}")
     faults += page.evaluate("""() => {
         const found = [];
@@ -120,6 +120,8 @@ def look(browser, url):
         for (const e of document.querySelectorAll('mjx-merror')) found.push(`maths: error in ${e.textContent.slice(0, 60)}`);
         for (const i of document.querySelectorAll('img'))
             if (!i.hasAttribute('alt') || i.closest('article') && !i.alt.trim() || /^(\\.\\.\\/)?_images\\//.test(i.alt)) found.push(`alt: ${i.src.slice(-60)} says nothing to who cannot see it`);
+        for (const i of document.querySelectorAll('article img'))
+            if (!i.getAttribute('width') || !i.getAttribute('height')) found.push(`size: ${i.src.slice(-60)} moves the page when it arrives`);
         return found;
     }""")
     faults += flipbook_faults(page)
@@ -287,6 +289,17 @@ def test_formulas_stand_on_the_page_without_a_script(served, browser):
     context.close()
 
 
+def test_mathjax_waits_for_the_reader(served, browser):
+    page, asked = browser.new_page(), []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(served + "book/recurrence.html", wait_until="load")
+    page.wait_for_timeout(500)
+    assert not [url for url in asked if "mathjax" in url]
+    page.keyboard.press("ArrowDown")
+    page.wait_for_selector("mjx-container")
+    page.close()
+
+
 def test_a_formula_that_cannot_stand_as_mathml_is_named():
     assert "&#x1D421;" in mathml(r"\mathbf h_t", "inline"), "a bold h is a letter of its own"
     with pytest.raises(ValueError, match="nonsense"):
@@ -321,6 +334,7 @@ PLANTED = {  # kind of fault: what is put into a page to have it
     "phone": '<div style="width: 900px">wide</div>',
     "alt": '<img src="../_static/mark.svg">',
     "alt of nothing": '<img alt="" src="../_static/mark.svg">',
+    "size": '<img alt="A dot." src="../_static/mark.svg">',
     "maths": r'<span class="math notranslate nohighlight">left raw</span>',
     "weight": f"<!--{os.urandom(500_000).hex()}-->",
     "flip-book": '<div class="flipbook"><input type="range" aria-label="x"><div class="flipbook-frames">still</div></div>',
