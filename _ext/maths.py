@@ -10,14 +10,17 @@ from sphinx.util import logging
 
 FORMULA = re.compile(r'(<(span|div) class="math [^>]*>)(.*?)(\\\(.*?\\\)|\\\[.*?\\\])(\s*</\2>)', re.S)
 UNBRACED = re.compile(r"\\(mathbf|mathcal)\s+([A-Za-z])")  # \mathbf h, which the converter would not make bold
+NAME = re.compile(r"(<mi>(?:tanh|arcsin|log|ln|max|min)</mi>)(?=<m(?!o))")
 
 
 def mathml(tex, display):
     """The formula as MathML; raises on TeX that the converter does not know."""
-    found = convert(UNBRACED.sub(r"\\\1{\2}", tex), display=display)
-    if unknown := re.search(r">(\\[A-Za-z]+)<", found):
+    tex = UNBRACED.sub(r"\\\1{\2}", tex).replace("{aligned}", "{align*}")  # the converter's name for it
+    found = convert(tex, display=display)
+    if unknown := re.search(r">(\\[A-Za-z_]+|&)<", found):
         raise ValueError(f"{unknown[1]} is not known")
-    return found.replace("<mo>&#x0002F;</mo>", '<mo lspace="0" rspace="0">/</mo>')
+    found = found.replace("<mo>&#x0002F;</mo>", '<mo lspace="0" rspace="0">/</mo>')
+    return NAME.sub(r'\1<mspace width="0.17em" />', found)  # a little room between a function and what it is of
 
 
 def add_mathml(app, pagename, templatename, context, doctree):

@@ -97,10 +97,9 @@ def fill_standing(app, doctree, docname):
                                     refuri=app.builder.get_relative_uri(docname, page))
             colab = nodes.reference("", "Open in Colab", refuri=colab_url(app, page))
             number = lambda key, fmt=",": format(stamp[key], fmt) if stamp.get(key) else "–"
-            rows.append([title, nodes.Text(stamp.get("date", "not run")), nodes.Text(stamp.get("torch", "–")),
-                         *(nodes.Text(number(key)) for key in ("networks", "samples")),
-                         nodes.Text(number("seconds", ".0f")), colab])
-        heads = ["Page", "Run on", "torch", "Networks, up to", "Samples", "Seconds", "Do it yourself"]
+            rows.append([title, colab, nodes.Text(stamp.get("date", "not run")), nodes.Text(stamp.get("torch", "–")),
+                         *(nodes.Text(number(key)) for key in ("networks", "samples")), nodes.Text(number("seconds", ".0f"))])
+        heads = ["Page", "Do it yourself", "Run on", "torch", "Networks, up to", "Samples", "Seconds"]
         placeholder.replace_self(table([list(map(nodes.Text, heads))], rows) if rows else
                                  nodes.paragraph("", "Nothing here yet."))
 

@@ -302,6 +302,7 @@ def test_mathjax_waits_for_the_reader(served, browser):
 
 def test_a_formula_that_cannot_stand_as_mathml_is_named():
     assert "&#x1D421;" in mathml(r"\mathbf h_t", "inline"), "a bold h is a letter of its own"
+    assert "<mtable" in mathml(r"\begin{aligned} a &= b \\ c &= d \end{aligned}", "block")
     with pytest.raises(ValueError, match="nonsense"):
         mathml(r"\nonsense h", "inline")
 

@@ -62,4 +62,4 @@ def field(samples, exacts, name, attribute, fmt):
 
 def bind(markdown, samples, exacts):
     """`markdown` with its bindings filled in from {name: record} of samples and exact values."""
-    return FIELD.sub(lambda m: field(samples, exacts, *m.groups()), markdown)
+    return FIELD.sub(lambda m: field(samples, exacts, *m.groups()).replace(" ± ", "\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}"), markdown)

@@ -1,9 +1,12 @@
-"""Each notebook stands alone, so some functions stand in several. One name with one docstring is one function."""
+"""The code of the pages: short cells, one idea each; and what several notebooks hold, since each stands alone, is the same."""
 import ast
 from collections import defaultdict
 from pathlib import Path
+from statistics import median
 
+import jupytext
 import nbformat
+import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -34,3 +37,17 @@ def test_a_copy_that_went_its_own_way_is_seen():
     one, same, other = (f'def f(x):\n    "Twice x."\n    return {body}' for body in ("2 * x", "2*x  # quickly", "x + x"))
     assert not different({"a": notebook(one), "b": notebook(same)})
     assert different({"a": notebook(one), "b": notebook(other)}) == {"f": ["a", "b"]}
+
+
+def lengths(notebook):
+    """Lines of each code cell, blank ones and the hidden helpers left out."""
+    return [sum(bool(line.strip()) for line in cell.source.splitlines()) for cell in notebook.cells
+            if cell.cell_type == "code" and "remove-cell" not in cell.metadata.get("tags", [])]
+
+
+@pytest.mark.parametrize("page", [path for path in sorted((ROOT / "book").glob("*.md")) if path.with_suffix(".ipynb").exists()],
+                         ids=lambda path: path.stem)
+def test_cells_are_short(page):
+    lines = sorted(lengths(jupytext.read(page)))
+    assert 3 <= median(lines) <= 8, f"half of the cells have more than {median(lines)} lines; split those that hold two ideas"
+    assert lines[len(lines) * 9 // 10] <= 20 and lines[-1] <= 40, f"the longest cells: {lines[-3:]} lines"
