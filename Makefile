@@ -44,7 +44,7 @@ grade: .venv/all  ## grade a class: make grade SUBMISSIONS=folder [OUT=grades.cs
 	@test -n "$(SUBMISSIONS)" || { echo "Name the folder or zip of students' notebooks: make grade SUBMISSIONS=folder"; exit 2; }
 	$(BIN)/python -m tools.grade "$(SUBMISSIONS)" "$(or $(OUT),grades.csv)" $(if $(JOBS),--jobs $(JOBS))
 
-bench: .venv/all  ## measure what a published number costs; writes bench/results.md (half an hour, on a quiet machine)
+bench: .venv/all  ## measure what a published number costs; writes bench/results.md (ten minutes, on a quiet machine)
 	$(BIN)/python -m bench.bench
 
 lighthouse: book  ## Lighthouse's scores of every page (needs Chromium and node)

@@ -136,7 +136,13 @@ def split_selectors(text):
     return re.split(r",(?![^()]*\))", text)
 
 
+def write_in_parallel(app, env):
+    """Jupyter Book has no option for it; what reads the pages is not all made for it, what writes them is."""
+    app.parallel = os.cpu_count() or 1
+
+
 def setup(app):
+    app.connect("env-updated", write_in_parallel)
     app.config.templates_path.append(str(Path(__file__).parent / "templates"))
     app.connect("html-page-context", trim, priority=900)
     app.connect("build-finished", trim_files, priority=900)

@@ -4,6 +4,7 @@ MathJax draws them finer. course.js lets it take over when the page is idle or i
 """
 import html
 import re
+from functools import cache
 
 from latex2mathml.converter import convert
 from sphinx.util import logging
@@ -13,6 +14,7 @@ UNBRACED = re.compile(r"\\(mathbf|mathcal)\s+([A-Za-z])")  # \mathbf h, which th
 NAME = re.compile(r"(<mi>(?:tanh|arcsin|log|ln|max|min)</mi>)(?=<m(?!o))")
 
 
+@cache
 def mathml(tex, display):
     """The formula as MathML; raises on TeX that the converter does not know."""
     tex = UNBRACED.sub(r"\\\1{\2}", tex).replace("{aligned}", "{align*}")  # the converter's name for it

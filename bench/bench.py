@@ -1,6 +1,6 @@
 """What a published number costs: training, validating, publishing and building, side by side in one run.
 
-    make bench        writes bench/results.md; half an hour on a quiet machine
+    make bench        writes bench/results.md; ten minutes on a quiet machine
 
 The peers of the training table take turns, so that what else the machine does touches all alike.
 """
@@ -120,12 +120,12 @@ def bare(notebook, folder):
 def commands(folder):
     """Rows: seconds of validating, publishing and building."""
     python, pytest = sys.executable, [sys.executable, "-m", "pytest", "-q", "-n0", "--nbval-cell-timeout=1200"]
-    notebooks = sorted(path for room in ("book", "solutions") for path in (ROOT / room).glob("*.ipynb"))
+    notebooks = sorted((ROOT / "solutions").glob("*.ipynb"))
     source = folder / PUBLISHED.parent.name / PUBLISHED.name  # a copy: what is published stays as it is
     source.parent.mkdir()
     source.write_text(PUBLISHED.read_text())
     build = [Path(python).with_name("jupyter-book"), "build", ".", "-W", "--keep-going", "-n", "--path-output", folder]
-    yield f"the cells of the {len(notebooks)} notebooks of book/ and solutions/, bare, one after the other", sum(bare(n, folder) for n in notebooks)
+    yield f"the cells of the {len(notebooks)} notebooks of solutions/, bare, one after the other", sum(bare(n, folder) for n in notebooks)
     yield "`pytest` (nbval) on the same notebooks, one after the other", seconds_of([*pytest, *notebooks])
     yield f"`publish --force` of {PUBLISHED.stem}", seconds_of([python, "-m", "tools.publish", "--force", source])
     source.write_text(f"{source.read_text()}\nOne more line.\n")
