@@ -86,12 +86,17 @@ def trim_files(app, exception):
         for path in static.glob(pattern):
             if path.is_file():
                 path.unlink()
+    one_stylesheet({path: path.read_text("utf-8") for path in Path(app.outdir).rglob("*.html")}, static)
+
+
+def one_stylesheet(pages, static):
+    """Give each page {path: text} one stylesheet in place of all that the theme and the extensions ask for one by one."""
+    scripts = [path.read_text("utf-8") for path in (*static.glob("*.js"), *(static / "scripts").glob("*.js"))]
     words = set()  # every word of the pages and scripts: a class that is not among them styles nothing
-    for path in [*Path(app.outdir).rglob("*.html"), *static.glob("*.js"), *(static / "scripts").glob("*.js")]:
-        words.update(re.findall(r"[\w-]+", path.read_text("utf-8")))
+    for text in (*pages.values(), *scripts):
+        words.update(re.findall(r"[\w-]+", text))
     bundles = {}  # {stylesheets that a page asks for: the one that takes their place}
-    for page in Path(app.outdir).rglob("*.html"):
-        text = page.read_text("utf-8")
+    for page, text in pages.items():
         links = re.findall(r'<link[^>]*rel="stylesheet"[^>]*>', text)
         sheets = tuple((page.parent / re.search(r'href="([^"?]*)', link)[1]).resolve() for link in links)
         if not sheets:
