@@ -8,11 +8,21 @@ import struct
 from pathlib import Path
 from urllib.parse import unquote
 
+from sphinx.util import logging
+
 UNUSED = ("sphinx-thebe", "design-tabs")  # the files and inline scripts named so
 UNUSED_INLINE = ("THEBE_JS_URL", "DOCUMENTATION_OPTIONS.")
 PLAIN_TOKENS = re.compile(r'<span class="(?:n|nn|o|p|w)">([^<]*)</span>')  # names, operators, marks, blanks take the text's own colour
 # Rules of the icon font in the theme's stylesheet; course.css draws the few icons that the pages show.
 ICON_RULES = re.compile(r"(?:\.fa-[\w-]+:before,?)+\{[^{}]*\}|@font-face\{[^{}]*Font Awesome[^{}]*\}")
+
+
+# The theme measures every box of a page at once, to find those that scroll, and so has a phone lay out the whole page before
+# it shows any of it. course.js does this where the reader is.
+MEASURE = 'window.addEventListener("resize",t),new MutationObserver(t).observe(document.getElementById("main-content"),{subtree:!0,childList:!0}),e()'
+IN_PARENTHESES = r"\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)"  # three deep, as in `:not(:is(:has(a), b))`
+SELECTOR = re.compile(rf"(?:[^,()]|{IN_PARENTHESES})+")
+GROUP = re.compile(rf":(?:not|is|where|has){IN_PARENTHESES}")  # one of its classes may be missing and the rule still hold
 
 
 def unused(asset):
@@ -86,6 +96,10 @@ def trim_files(app, exception):
         for path in static.glob(pattern):
             if path.is_file():
                 path.unlink()
+    theme = static / "scripts" / "pydata-sphinx-theme.js"
+    if MEASURE not in (text := theme.read_text("utf-8")):
+        logging.getLogger(__name__).warning(f"{theme.name} no longer says MEASURE of _ext/light_pages.py")
+    theme.write_text(text.replace(MEASURE, ""), "utf-8")
     one_stylesheet({path: path.read_text("utf-8") for path in Path(app.outdir).rglob("*.html")}, static)
 
 
@@ -128,7 +142,7 @@ def used_rules(css, words):
     """The stylesheet without the rules that only speak of classes which occur nowhere."""
     def keep(rule):
         selectors = [s for s in split_selectors(rule[1])
-                     if all(name in words for name in re.findall(r"\.(-?[A-Za-z_][\w-]*)", re.sub(r":not\([^)]*\)", "", s)))]
+                     if all(name in words for name in re.findall(r"\.(-?[A-Za-z_][\w-]*)", GROUP.sub("", s)))]
         return f"{','.join(selectors)}{{{rule[2]}}}" if selectors else ""
 
     css = re.sub(r"/\*(?!!).*?\*/", "", css, flags=re.S)
@@ -138,7 +152,7 @@ def used_rules(css, words):
 
 def split_selectors(text):
     """At commas that stand outside parentheses, as in `a:is(b, c), d`."""
-    return re.split(r",(?![^()]*\))", text)
+    return [selector.strip() for selector in SELECTOR.findall(text)]
 
 
 def write_in_parallel(app, env):

@@ -9,33 +9,49 @@ addEventListener("DOMContentLoaded", () => {
   for (const button of document.querySelectorAll(".search-button-field")) button.removeAttribute("aria-label");
 });
 
-// Formulas stand on the page as MathML. MathJax draws them finer, and keeps a phone busy for a second: it waits until the
-// reader moves, or eight seconds are over.
+// Formulas stand on the page as MathML. MathJax draws them finer, but all at once they would keep a phone busy for seconds: it
+// begins when the reader moves, or after eight seconds, and then goes where the reader is.
 const READER = ["scroll", "pointerdown", "keydown"];
-function typeset() {
-  for (const name of READER) removeEventListener(name, typeset);
-  if (!document.getElementById("MathJax-script"))
-    document.head.append(Object.assign(document.createElement("script"), { id: "MathJax-script", src: maths }));
+function wake() {
+  for (const name of READER) removeEventListener(name, wake);
+  if (!window.MathJax) follow();
+  else if (!document.getElementById("MathJax-script"))
+    document.head.append(Object.assign(document.createElement("script"), { id: "MathJax-script", src: maths, onerror: follow }));
 }
-function bringTex() {
-  for (const formula of document.querySelectorAll(".math > math")) formula.remove();
-  for (const tex of document.querySelectorAll(".math > .tex")) tex.replaceWith(tex.textContent);
-  return MathJax.startup.defaultPageReady().then(fit);
+addEventListener("load", () => {
+  for (const name of READER) addEventListener(name, wake, { passive: true });
+  setTimeout(wake, 8000);
+});
+if (window.MathJax) MathJax.startup = { pageReady: async () => follow() };
+
+let typeset = Promise.resolve();
+function follow() {
+  const near = new IntersectionObserver(seen => {
+    const parts = seen.filter(part => part.isIntersecting).map(part => part.target);
+    for (const part of parts) near.unobserve(part);
+    typeset = typeset.then(() => finish(parts));
+  }, { rootMargin: "100%" }); // one screen ahead
+  for (const part of document.querySelectorAll(".bd-article > section > *")) near.observe(part);
 }
-if (window.MathJax) {
-  MathJax.startup = { pageReady: bringTex };
-  addEventListener("load", () => {
-    for (const name of READER) addEventListener(name, typeset, { passive: true });
-    setTimeout(typeset, 8000);
-  });
+
+const inside = (parts, selector) => parts.flatMap(part => [...part.querySelectorAll(selector)]);
+
+async function finish(parts) {
+  if (window.MathJax?.typesetPromise) {
+    for (const formula of inside(parts, ".math > math")) formula.remove();
+    for (const tex of inside(parts, ".math > .tex")) tex.replaceWith(tex.textContent);
+    await MathJax.typesetPromise(parts);
+  }
+  reach(parts);
 }
 
 // An inline formula wider than its line scrolls on its own; what scrolls can be reached and scrolled from the keyboard.
-function fit() {
-  const wide = [...document.querySelectorAll(".bd-article mjx-container:not([display])")]
+function reach(parts) {
+  const wide = inside(parts, "mjx-container:not([display])")
     .filter(formula => formula.parentElement.clientWidth > 0 && formula.offsetWidth > formula.parentElement.clientWidth);
   for (const formula of wide) formula.classList.add("wide");
-  const scrolling = [...document.querySelectorAll(".bd-article div.math, .bd-article mjx-container[display], .wide")]
+  const scrolling = inside(parts, "pre, .output, .pst-scrollable-table-container, div.math, mjx-container[display], .wide")
     .filter(box => box.scrollWidth > box.clientWidth || box.matches("mjx-container") && box.scrollHeight > box.clientHeight);
   for (const box of scrolling) box.tabIndex = 0;
 }
+addEventListener("toggle", event => reach([event.target]), true); // what was folded has a width only now

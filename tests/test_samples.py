@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 from tools import compare, publish, sample
-from tools.bind import trained_values
+from tools.bind import bind, trained_values
 
 ROOT = Path(__file__).resolve().parents[1]
 ELSEWHERE = "another processor"
@@ -204,6 +204,11 @@ def test_intervals_are_students():
         half = stats.t.ppf(0.975, n - 1) * stdev(values) / n**0.5
         shown = [float(x) for x in sample.interval(values, ".9f").split(" ± ")]
         assert shown == pytest.approx([mean(values), half], rel=1e-3)
+
+
+@pytest.mark.parametrize("text, bound", [("{{low}}", "−0.5"), ("$10^{{{low}}}$", "$10^{-0.5}$"), ("from $a$ to {{low}}", "from $a$ to −0.5")])
+def test_a_bound_number_has_a_minus_sign(text, bound):
+    assert bind(text, {}, {"low": {"name": "low", "value": -0.5, "fmt": ".1f"}}) == bound
 
 
 @pytest.mark.parametrize("values, options, says", [

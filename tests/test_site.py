@@ -110,9 +110,10 @@ def look(browser, url):
             if urlsplit(r.url).scheme.startswith("http") and urlsplit(r.url).netloc != host else None)
     page.on("response", weigh)
     page.goto(url, wait_until="load")
-    settle(page)
+    wake(page)
     if size[0] > FIRST_VIEW:
         faults.append(f"weight: the first view takes {size[0]:,} bytes compressed, the budget is {FIRST_VIEW:,}")
+    settle(page)
     faults += page.evaluate("""() => {
         const found = [];
         const raw = [...document.querySelectorAll('.math')].filter(m => !m.querySelector('mjx-container'));
@@ -143,6 +144,8 @@ def axe_faults(browser, url):
         page = browser.new_page(viewport=DESK, color_scheme=scheme)
         page.route("**/mathjax/**", lambda route: route.abort())
         page.goto(url, wait_until="load")
+        page.add_style_tag(content="html section { content-visibility: visible !important }")
+        page.evaluate("reach([document.body])")
         page.evaluate("document.querySelectorAll('.highlight pre').forEach(pre => pre.textContent = pre.textContent)")
         found = Axe().run(page, options=options).response["violations"]
         faults += [f"axe, {scheme}: {v['help']}: {v['nodes'][0]['html'][:200]}" for v in found if v["impact"] in ("serious", "critical")]
@@ -151,15 +154,29 @@ def axe_faults(browser, url):
     return faults
 
 
-def settle(page):
-    """Do what a reader does, and wait until the maths, if the page has any, is typeset."""
+def wake(page):
+    """Do what a reader does, and wait until MathJax, if the page has maths, is there."""
+    page.evaluate("dispatchEvent(new Event('scroll'))")
     if page.locator(".math").count():
-        page.evaluate("dispatchEvent(new Event('scroll'))")
         try:
             page.wait_for_function("window.MathJax?.startup?.promise", timeout=5000)
             page.evaluate("() => MathJax.startup.promise")
-        except Exception:  # said below, as a fault of the page
+        except Exception:  # said by look(), as a fault of the page
             pass
+
+
+def settle(page):
+    """Look at the whole page, and wait until its maths, if it has any, is typeset."""
+    wake(page)
+    page.evaluate("""async () => {
+        const drawn = () => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
+        for (let y = 0; y < document.documentElement.scrollHeight; y += innerHeight) { scrollTo({ top: y, behavior: 'instant' }); await drawn() }
+        scrollTo({ top: 0, behavior: 'instant' });
+    }""")
+    try:
+        page.wait_for_function("![...document.querySelectorAll('.math')].some(formula => !formula.querySelector('mjx-container'))", timeout=5000)
+    except Exception:  # said by look(), as a fault of the page
+        pass
 
 
 def flipbook_faults(page):
@@ -289,15 +306,46 @@ def test_formulas_stand_on_the_page_without_a_script(served, browser):
     context.close()
 
 
-def test_mathjax_waits_for_the_reader(served, browser):
-    page, asked = browser.new_page(), []
+def test_a_page_is_finished_where_its_reader_is(served, browser):
+    """Till he moves there is no MathJax; then what is near him is typeset, and what scrolls there can be reached."""
+    page, asked = browser.new_page(viewport=PHONE), []
     page.on("request", lambda request: asked.append(request.url))
     page.goto(served + "book/recurrence.html", wait_until="load")
     page.wait_for_timeout(500)
     assert not [url for url in asked if "mathjax" in url]
     page.keyboard.press("ArrowDown")
     page.wait_for_selector("mjx-container")
+    last = page.locator(".bd-article > section > section").filter(has=page.locator("details .math")).last
+    assert last.locator("mjx-container").count() == 0
+    assert not last.locator("p").first.evaluate("p => p.checkVisibility({contentVisibilityAuto: true})")
+    last.locator("details > summary").first.click()
+    last.locator("mjx-container").first.wait_for(state="attached")
+    page.wait_for_function("[...document.querySelectorAll('pre')].some(pre => pre.tabIndex == 0 && pre.scrollWidth > pre.clientWidth)")
     page.close()
+
+
+def test_who_comes_to_a_place_stands_there(site, served, browser):
+    """A link into a page leads to its place, though what stands above was not laid out before."""
+    page = browser.new_page(viewport=PHONE)
+    name = "book/reach-versus-reality.html"
+    place = re.findall(r'<section id="([^"]+)"', (site / name).read_text("utf-8"))[-2]
+    for address in (f"{name}#{place}", name):
+        page.goto("about:blank")
+        page.goto(served + address, wait_until="load")
+        page.evaluate("place => { location.hash = place }", place)
+        wake(page)
+        page.wait_for_timeout(1000)
+        top = page.evaluate("place => document.getElementById(place).getBoundingClientRect().top", place)
+        assert -5 < top < PHONE["height"] / 3, f"{address}: #{place} is {top:.0f} px from the top"
+    page.close()
+
+
+def test_each_page_counts_its_figures_and_tables_from_one(site):
+    for name in pages(site):
+        seen = re.findall(r'caption-number">(Figure|Table|Code) (?:\d+\.)?(\d+) ', (site / name).read_text("utf-8"))
+        for kind in {kind for kind, _ in seen}:
+            numbers = [int(number) for what, number in seen if what == kind]
+            assert numbers == list(range(1, len(numbers) + 1)), f"{name}: {kind}s are numbered {numbers}"
 
 
 def test_a_formula_that_cannot_stand_as_mathml_is_named():
@@ -308,14 +356,16 @@ def test_a_formula_that_cannot_stand_as_mathml_is_named():
 
 
 def test_works_from_a_zip(site, browser, tmp_path):
-    """Downloaded as one file and opened from disk: no server, still maths and search."""
+    """Downloaded as one file and opened from disk: no server, still maths, flip-books and search."""
     shutil.unpack_archive(shutil.make_archive(str(tmp_path / "site"), "zip", site), tmp_path / "unzipped")
     folder, page = tmp_path / "unzipped", browser.new_page()
     with_maths = [name for name in pages(folder) if 'class="math' in (folder / name).read_text("utf-8")]
-    for name in with_maths[:2]:
+    with_both = [name for name in with_maths if 'class="flipbook"' in (folder / name).read_text("utf-8")]
+    for name in with_both[:2]:
         page.goto((folder / name).as_uri())
         settle(page)
         assert page.locator("mjx-container").count(), f"{name}: no maths when opened from disk"
+        assert not flipbook_faults(page), f"{name}: when opened from disk"
     assert search(page, folder.as_uri() + "/", "vanishing"), "search finds nothing when opened from disk"
     page.close()
 

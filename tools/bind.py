@@ -11,6 +11,8 @@ from statistics import mean, median
 from tools.sample import interval, sample_text
 
 FIELD = re.compile(r"\{\{\s*(\w+)(?:\.(\w+))?(?::([^{}]+))?\s*\}\}")
+NEVER_BROKEN = "\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}"
+MATHS = re.compile(r"(\$\$.*?\$\$|\$[^$\n]+\$)", re.S)
 
 
 class BindError(ValueError):
@@ -62,4 +64,10 @@ def field(samples, exacts, name, attribute, fmt):
 
 def bind(markdown, samples, exacts):
     """`markdown` with its bindings filled in from {name: record} of samples and exact values."""
-    return FIELD.sub(lambda m: field(samples, exacts, *m.groups()).replace(" ± ", "\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}"), markdown)
+    def filled(text, minus):
+        return FIELD.sub(lambda m: re.sub("^-", minus, field(samples, exacts, *m.groups()).replace(" ± ", NEVER_BROKEN)), text)
+
+    parts = MATHS.split(markdown)  # text and maths in turn: maths draws its own minus
+    parts[::2] = [filled(part, "\N{MINUS SIGN}") for part in parts[::2]]
+    parts[1::2] = [filled(part, "-") for part in parts[1::2]]
+    return "".join(parts)

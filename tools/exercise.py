@@ -22,7 +22,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tools.plain import raw
+from tools.plain import raw, unfence
 
 MASTERS = Path(__file__).resolve().parents[1] / "solutions"
 KINDS = ("given", "answer", "test", "wrong", "right", "text", "solution")
@@ -159,7 +159,7 @@ def check(path, cells):
 
 def check_markdown(cell, *_):
     prose = re.sub(r"^(`{3,})(?!\s*\{).*?^\1", "", cell.source, flags=re.M | re.S)  # plain code blocks may show anything
-    for what, line in raw(prose):
+    for what, line in raw(unfence(prose) if cell.kind == "solution" else prose):  # publish makes those plain; students get no solution
         if what != "a binding":  # publish fills those in, where they may stand
             return f"{line.strip()!r} holds {what}, which Colab shows raw; write plain Markdown or dollar maths"
     if cell.kind is None and "{{" in re.sub(r"\$[^$]*\$", "", prose):

@@ -32,7 +32,7 @@ color:var(--pst-color-text-base,inherit);border:1px solid var(--pst-color-border
 
 _MOVE = """const book=this.closest('.flipbook');book.querySelectorAll('figure').forEach((frame,i)=>{
 const shown=i==this.value;frame.classList.toggle('shown',shown);if(shown){
-book.querySelector('label b').textContent=frame.dataset.value;
+book.querySelector('label strong').textContent=frame.dataset.value;
 this.setAttribute('aria-valuetext',frame.dataset.value+': '+frame.querySelector('figcaption').textContent)}})"""
 
 
@@ -74,8 +74,8 @@ def flipbook(frame, values, *, label, fmt="", ask="", answer="", live=None):
 
 
 def _markup(text):
-    """Plain text as HTML; a letter with an index, as in W_h, is set as one."""
-    return re.sub(r"\b([A-Za-z])_([A-Za-z0-9])\b", r"<i>\1</i><sub>\2</sub>", html.escape(text))
+    """Plain text as HTML; a letter with an index, as in W_h, is set as the pages set it: bold, the index leaning."""
+    return re.sub(r"\b([A-Za-z])_([A-Za-z0-9])\b", r"<b>\1</b><sub><i>\2</i></sub>", html.escape(text))
 
 
 def _draw(frame, value, text):
@@ -139,7 +139,7 @@ def _page_face(frames, texts, label, ask, answer):
     shown = frames[0].replace("<figure", '<figure class="shown"', 1)
     said = html.escape(texts[0] + ": ") + re.sub("<[^>]*>", "", frames[0].split("<figcaption>")[1])
     return f"""{_STYLE}<div class="flipbook">{_question(ask)}
-<label class="flipbook-control">{_markup(label)}: <b>{html.escape(texts[0])}</b>
+<label class="flipbook-control">{_markup(label)}: <strong>{html.escape(texts[0])}</strong>
 <span>{html.escape(texts[0])}<input type="range" min="0" max="{len(frames) - 1}" step="1" value="0" autocomplete="off"
 aria-label="{html.escape(label)}" aria-valuetext="{said}" oninput="{html.escape(_MOVE)}">{html.escape(texts[-1])}</span></label>
 <noscript><p>The first of {len(frames)} frames; the others need JavaScript.</p></noscript>

@@ -28,7 +28,7 @@ RAW = {  # what would stand on a page in Colab as it was typed
 
 def plain(text, folder, site):
     """The text, for Colab; folder ("book") is where the page lies, `site` the address of the published site."""
-    text = FENCE.sub(unfenced, text)
+    text = unfence(text)
     text = EQUATION.sub(r"\1", TARGET.sub("", text))
     cited = CITE.sub(lambda m: citation(m[1], m[2].split(",")), text)
     parts = CODE.split(cited)
@@ -42,6 +42,10 @@ def raw(text):
     prose = re.sub(r"\$\$.*?\$\$|\$[^$\n]+\$", "maths", text, flags=re.S)
     found = [(what, m) for what, pattern in RAW.items() for m in pattern.finditer(text if "equation" in what else prose)]
     return [(what, m.string[m.string.rfind("\n", 0, m.start() + 1) + 1:].split("\n", 1)[0][:100]) for what, m in found]
+
+
+def unfence(text):
+    return FENCE.sub(unfenced, text)
 
 
 def unfenced(match):

@@ -188,7 +188,7 @@ def assemble(page, run):
                 cell.source = bind(cell.source, samples, exacts)
             except BindError as error:
                 raise PublishError(f"{page}, cell {number}: {error}. The run is kept: mend the text and publish again.")
-        if cell.cell_type == "markdown" and page.exercise is None and (text := shown(page, cell.source)) != cell.source:
+        if cell.cell_type == "markdown" and (text := shown(page, cell.source)) != cell.source:
             cell.metadata["myst"], cell.source = cell.source, text  # Colab shows the one, the site the other
     notebook.metadata["published"] = stamp_of(run)
     return notebook
