@@ -6,6 +6,7 @@ Without a browser these tests fail and say what to install; NO_BROWSER=1 skips t
 import functools
 import gzip
 import http.server
+import io
 import os
 import re
 import shutil
@@ -19,6 +20,7 @@ from urllib.parse import unquote, urljoin, urlsplit
 
 import pytest
 import yaml
+from PIL import Image
 
 from tools.browser import find_browser
 
@@ -169,7 +171,7 @@ def settle(page):
     """Look at the whole page, and wait until its maths, if it has any, is typeset."""
     wake(page)
     page.evaluate("""async () => {
-        const drawn = () => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
+        const drawn = () => new Promise(done => { requestAnimationFrame(() => requestAnimationFrame(done)); setTimeout(done, 1000) });
         for (let y = 0; y < document.documentElement.scrollHeight; y += innerHeight) { scrollTo({ top: y, behavior: 'instant' }); await drawn() }
         scrollTo({ top: 0, behavior: 'instant' });
     }""")
@@ -293,6 +295,18 @@ def test_dark_toggle(served, browser):
     page = browser.new_page(color_scheme="light")
     page.goto(served + "book/index.html")
     assert turns_dark(page)
+    page.close()
+
+
+def test_figures_lie_on_the_page_at_night(served, browser):
+    """What is white on paper is the page's own dark, for a plain figure and for a flip-book's."""
+    page = browser.new_page(viewport=DESK, color_scheme="dark")
+    page.goto(served + "book/forward-pass.html")
+    settle(page)
+    behind = [int(part) for part in re.findall(r"\d+", page.evaluate("getComputedStyle(document.body).backgroundColor"))[:3]]
+    for figure in (".bd-article figure > img", ".flipbook-frames"):
+        corner = Image.open(io.BytesIO(page.locator(figure).first.screenshot())).convert("RGB").getpixel((3, 3))
+        assert max(abs(a - b) for a, b in zip(corner, behind)) < 4, f"{figure}: {corner} on a page of {behind}"
     page.close()
 
 
