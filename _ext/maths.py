@@ -9,7 +9,12 @@ from functools import cache
 from latex2mathml.converter import convert
 from sphinx.util import logging
 
-FORMULA = re.compile(r'(<(span|div) class="math [^>]*>)(.*?)(\\\(.*?\\\)|\\\[.*?\\\])(\s*</\2>)', re.S)
+FORMULA = re.compile(r'''
+    ([(\[“‘]*)                                    # brackets and full stops stay with their formula
+    (<(span|div)\ class="math\ [^>]*>)(.*?)
+    (\\\(.*?\\\)|\\\[.*?\\\])(\s*</\3>)
+    ((?:[.,;:?!)\]”’]|[-–]\w+)*)
+''', re.S | re.X)
 UNBRACED = re.compile(r"\\(mathbf|mathcal)\s+([A-Za-z])")  # \mathbf h, which the converter would not make bold
 NAME = re.compile(r"(<mi>(?:tanh|arcsin|log|ln|max|min)</mi>)(?=<m(?!o))")
 
@@ -27,13 +32,15 @@ def mathml(tex, display):
 
 def add_mathml(app, pagename, templatename, context, doctree):
     def both(formula):
-        start, kind, before, tex, end = formula.groups()
+        opening, start, kind, before, tex, end, closing = formula.groups()
         try:
             drawn = mathml(html.unescape(tex[2:-2]).strip(), "block" if kind == "div" else "inline")
         except Exception as error:  # the converter raises many kinds
             logging.getLogger(__name__).warning(f"no MathML for {tex}: {error!r}; write the formula in plainer TeX", location=pagename)
             return formula[0]
-        return f'{start}{before}{drawn}<span class="tex" hidden>{tex}</span>{end}'
+        whole = f'{opening}{start}{before}{drawn}<span class="tex" hidden>{tex}</span>{end}{closing}'
+        alone = kind == "div" or not opening + closing
+        return whole if alone else f'<span class="nobreak">{whole}</span>'
 
     if context.get("body"):
         context["body"] = FORMULA.sub(both, context["body"])

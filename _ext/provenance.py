@@ -97,9 +97,9 @@ def fill_standing(app, doctree, docname):
                                     refuri=app.builder.get_relative_uri(docname, page))
             colab = nodes.reference("", "Open in Colab", refuri=colab_url(app, page))
             number = lambda key, fmt=",": format(stamp[key], fmt) if stamp.get(key) else "–"
-            rows.append([title, colab, nodes.Text(stamp.get("date", "not run")), nodes.Text(stamp.get("torch", "–")),
+            rows.append([title, colab, nodes.Text(stamp.get("date", "not run")),
                          *(nodes.Text(number(key)) for key in ("networks", "samples")), nodes.Text(number("seconds", ".0f"))])
-        heads = ["Page", "Do it yourself", "Run on", "torch", "Networks, up to", "Samples", "Seconds"]
+        heads = ["Page", "Do it yourself", "Run on", "Networks", "Samples", "Seconds"]
         placeholder.replace_self(table([list(map(nodes.Text, heads))], rows) if rows else
                                  nodes.paragraph("", "Nothing here yet."))
 

@@ -52,6 +52,11 @@ function reach(parts) {
   for (const formula of wide) formula.classList.add("wide");
   const scrolling = inside(parts, "pre, .output, .pst-scrollable-table-container, div.math, mjx-container[display], .wide")
     .filter(box => box.scrollWidth > box.clientWidth || box.matches("mjx-container") && box.scrollHeight > box.clientHeight);
-  for (const box of scrolling) box.tabIndex = 0;
+  for (const box of scrolling) {
+    const more = () => box.classList.toggle("more", box.scrollLeft + box.clientWidth < box.scrollWidth - 2);
+    box.tabIndex = 0;
+    box.addEventListener("scroll", more, { passive: true });
+    more();
+  }
 }
 addEventListener("toggle", event => reach([event.target]), true); // what was folded has a width only now

@@ -30,14 +30,15 @@ CONFIDENCE = "the level of the intervals, chosen"
 SCALE = "the scale of a weight matrix, chosen"
 QUESTION = "invented for a question"
 STEP = "a step size, chosen"
-AXIS = "a place on an axis, not a result"
+ASSERTED = "a bound that the cell above asserts"
 THRESHOLD = "what a test or a count asks for, chosen"
 ALLOWED = {  # (page, what is typed): why it may be
     ("index", "95 %"): CONFIDENCE,
     ("forward-pass", "95 %"): CONFIDENCE,
     ("forward-pass", "2.13"): "Student's quantile for that level, as in the cell above",
     ("forward-pass", "twice as"): "follows from the sum of two equal gradients, asserted beside it",
-    ("forward-pass", "half as"): "a bound that the cell above asserts",
+    ("forward-pass", "half as"): ASSERTED,
+    ("forward-pass", "0.03"): ASSERTED,
     ("forward-pass", "0.95"): QUESTION,
     ("forward-pass", "0.96"): QUESTION,
     ("forward-pass", "0.005"): QUESTION,
@@ -47,14 +48,18 @@ ALLOWED = {  # (page, what is typed): why it may be
     ("many-to-many", "0.75"): THRESHOLD,
     ("many-to-many", "0.005"): THRESHOLD,
     ("reach-versus-reality", "95 %"): "of guessing, by the binomial distribution",
-    ("reach-versus-reality", ".001"): STEP,
-    ("reach-versus-reality", ".003"): STEP,
-    ("reach-versus-reality", ".01"): STEP,
+    ("reach-versus-reality", "0.001"): STEP,
+    ("reach-versus-reality", "0.003"): STEP,
+    ("reach-versus-reality", "0.01"): STEP,
+    ("reach-versus-reality", "0.005"): "a weight, chosen",
+    ("reach-versus-reality", "0.75"): THRESHOLD,
+    ("reach-versus-reality", "0.03"): ASSERTED,
+    ("worked-example", "0.75"): THRESHOLD,
     ("recurrence", "95 %"): CONFIDENCE,
-    ("recurrence", ".70"): SCALE,
-    ("recurrence", ".75"): SCALE,
-    ("recurrence", ".90"): SCALE,
-    ("recurrence", ".99"): SCALE,
+    ("recurrence", "0.70"): SCALE,
+    ("recurrence", "0.75"): SCALE,
+    ("recurrence", "0.90"): SCALE,
+    ("recurrence", "0.99"): SCALE,
     ("recurrence", "ten times as"): QUESTION,
 }
 

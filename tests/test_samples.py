@@ -211,6 +211,12 @@ def test_a_bound_number_has_a_minus_sign(text, bound):
     assert bind(text, {}, {"low": {"name": "low", "value": -0.5, "fmt": ".1f"}}) == bound
 
 
+def test_a_bound_number_is_not_broken_over_lines():
+    acc = {"name": "acc", "values": [0.5, 1.0] * 4, "trained": 0.9, "fmt": ".2f", "of": "networks"}
+    text = bind("{{acc.mean:.0%}}, {{acc.trained}}, {{acc.interval}}", {"acc": acc}, {})
+    assert text.replace("\N{NO-BREAK SPACE}", "~").startswith("75~%, 4~of~8, 0.75~±~0.")
+
+
 @pytest.mark.parametrize("values, options, says", [
     ([0.9] * 32, {"fingerprint": list(range(32)), "trained": 0.8}, "0.900, all 32 networks trained"),
     ([0.9] * 32, {"fingerprint": list(range(32))}, "0.900, all 32 networks"),

@@ -11,7 +11,7 @@ from statistics import mean, median
 from tools.sample import interval, sample_text
 
 FIELD = re.compile(r"\{\{\s*(\w+)(?:\.(\w+))?(?::([^{}]+))?\s*\}\}")
-NEVER_BROKEN = "\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}"
+KEPT = "\N{NO-BREAK SPACE}"
 MATHS = re.compile(r"(\$\$.*?\$\$|\$[^$\n]+\$)", re.S)
 
 
@@ -62,10 +62,16 @@ def field(samples, exacts, name, attribute, fmt):
     raise BindError(f"{name}.{attribute}: a sample has {', '.join(['n', *TEXTS, *INTERVALS, *NUMBERS])}")
 
 
+def unbroken(text):
+    """A number and what belongs to it stay on one line: 0.93 ± 0.01, 6 of 16, 93 %."""
+    text = re.sub(r"(?<=\d)%", f"{KEPT}%", text.replace(" ± ", f"{KEPT}±{KEPT}"))
+    return re.sub(r"(?<=\d) of (?=\d)", f"{KEPT}of{KEPT}", text)
+
+
 def bind(markdown, samples, exacts):
     """`markdown` with its bindings filled in from {name: record} of samples and exact values."""
     def filled(text, minus):
-        return FIELD.sub(lambda m: re.sub("^-", minus, field(samples, exacts, *m.groups()).replace(" ± ", NEVER_BROKEN)), text)
+        return FIELD.sub(lambda m: re.sub("^-", minus, unbroken(field(samples, exacts, *m.groups()))), text)
 
     parts = MATHS.split(markdown)  # text and maths in turn: maths draws its own minus
     parts[::2] = [filled(part, "\N{MINUS SIGN}") for part in parts[::2]]

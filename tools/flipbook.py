@@ -75,6 +75,7 @@ def flipbook(frame, values, *, label, fmt="", ask="", answer="", live=None):
 
 def _markup(text):
     """Plain text as HTML; a letter with an index, as in W_h, is set as the pages set it: bold, the index leaning."""
+    text = re.sub(r"(?<=\w)'(?=\w)", "\N{RIGHT SINGLE QUOTATION MARK}", text)
     return re.sub(r"\b([A-Za-z])_([A-Za-z0-9])\b", r"<b>\1</b><sub><i>\2</i></sub>", html.escape(text))
 
 

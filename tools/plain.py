@@ -15,6 +15,7 @@ FENCE = re.compile(r"^(:{3,})\{(\w+)\}[ \t]*([^\n]*)\n(?:^:[\w-]+:[^\n]*\n)*(.*?
 TARGET = re.compile(r"^\([\w-]+\)=\n*", re.M)
 EQUATION = re.compile(r"^(.*\$\$)[ \t]+\([\w-]+\)[ \t]*$", re.M)
 LINK = re.compile(r"(?<!!)\[([^\]\[]*)\]\((?!\w+:)([^)#\s]*)(#[^)\s]*)?\)")
+AT = {"doi": "https://doi.org/", "eprint": "https://arxiv.org/abs/", "url": ""}  # where a source is found
 RAW = {  # what would stand on a page in Colab as it was typed
     "a role": re.compile(r"\{[a-zA-Z][\w:.+-]*\}`"),
     "a directive": re.compile(r"^\s*(?:`{3,}|~{3,}|:{3,})\s*\{", re.M),
@@ -79,7 +80,8 @@ def citation(form, keys):
         entry = sources()[key]
         names, year = authors(entry), entry.fields.get("year", "no year")
         text = f"{names} ({year})" if form == "t" else f"{names}, {year}"
-        url = f"https://doi.org/{entry.fields['doi']}" if "doi" in entry.fields else entry.fields.get("url")
+        fields = entry.fields
+        url = next((at + fields[name] for name, at in AT.items() if name in fields), None)
         found.append(f"[{text}]({url.replace('(', '%28').replace(')', '%29')})" if url else text)
     return ", ".join(found) if form == "t" else f"({'; '.join(found)})"
 
