@@ -1,6 +1,8 @@
 // Small repairs of the theme; every page works without them.
 if (location.protocol === "file:") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false; // a page from disk may not read others
 const maths = new URL("vendor/mathjax/startup.js", document.currentScript.src);
+// Who reloads a page or comes back to it wants the place where he was: then all of it is laid out at once (course.css).
+if (performance.getEntriesByType("navigation")[0]?.type !== "navigate") document.documentElement.classList.add("whole");
 addEventListener("DOMContentLoaded", () => {
   // The arrows of the menu say what they unfold.
   for (const summary of document.querySelectorAll("nav.bd-links details > summary"))
@@ -25,11 +27,12 @@ addEventListener("load", () => {
 if (window.MathJax) MathJax.startup = { pageReady: async () => follow() };
 
 let typeset = Promise.resolve();
+const finished = [];
 function follow() {
   const near = new IntersectionObserver(seen => {
     const parts = seen.filter(part => part.isIntersecting).map(part => part.target);
     for (const part of parts) near.unobserve(part);
-    typeset = typeset.then(() => finish(parts));
+    typeset = typeset.then(() => finish(parts)).catch(console.error);
   }, { rootMargin: "100%" }); // one screen ahead
   for (const part of document.querySelectorAll(".bd-article > section > *")) near.observe(part);
 }
@@ -42,6 +45,7 @@ async function finish(parts) {
     for (const tex of inside(parts, ".math > .tex")) tex.replaceWith(tex.textContent);
     await MathJax.typesetPromise(parts);
   }
+  finished.push(...parts);
   reach(parts);
 }
 
@@ -50,13 +54,18 @@ function reach(parts) {
   const wide = inside(parts, "mjx-container:not([display])")
     .filter(formula => formula.parentElement.clientWidth > 0 && formula.offsetWidth > formula.parentElement.clientWidth);
   for (const formula of wide) formula.classList.add("wide");
-  const scrolling = inside(parts, "pre, .output, .pst-scrollable-table-container, div.math, mjx-container[display], .wide")
-    .filter(box => box.scrollWidth > box.clientWidth || box.matches("mjx-container") && box.scrollHeight > box.clientHeight);
-  for (const box of scrolling) {
-    const more = () => box.classList.toggle("more", box.scrollLeft + box.clientWidth < box.scrollWidth - 2);
-    box.tabIndex = 0;
-    box.addEventListener("scroll", more, { passive: true });
-    more();
-  }
+  const boxes = inside(parts, "pre, .output, .pst-scrollable-table-container, div.math, mjx-container[display], .wide");
+  const scrolls = boxes.map(box => box.scrollWidth > box.clientWidth || box.matches("mjx-container") && box.scrollHeight > box.clientHeight);
+  const more = box => box.classList.toggle("more", box.scrollLeft + box.clientWidth < box.scrollWidth - 2);
+  boxes.forEach((box, i) => {
+    box.tabIndex = scrolls[i] ? 0 : -1;
+    box.onscroll = () => more(box);
+    more(box);
+  });
 }
 addEventListener("toggle", event => reach([event.target]), true); // what was folded has a width only now
+let turning;
+addEventListener("resize", () => {
+  clearTimeout(turning);
+  turning = setTimeout(() => reach(finished), 300);
+});

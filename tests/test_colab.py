@@ -33,6 +33,10 @@ def test_unfit(code, says):
     assert says in found and bool(says) == bool(found)
 
 
+def test_an_open_helper_is_unfit():
+    assert "stands open" in colab.unfit(new_notebook(cells=[new_code_cell("x = 1", metadata={"tags": ["remove-cell"]})]))[0]
+
+
 def test_raw_markdown_is_unfit():
     assert "a role" in colab.unfit(new_notebook(cells=[new_markdown_cell("see {cite:p}`elman1990`")]))[0]
 

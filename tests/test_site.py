@@ -351,6 +351,15 @@ def test_who_comes_to_a_place_stands_there(site, served, browser):
         page.wait_for_timeout(1000)
         top = page.evaluate("place => document.getElementById(place).getBoundingClientRect().top", place)
         assert -5 < top < PHONE["height"] / 3, f"{address}: #{place} is {top:.0f} px from the top"
+    page.goto(served + name)
+    for _ in range(12):
+        page.mouse.wheel(0, 1000)
+        page.wait_for_timeout(100)
+    seen = "() => [...document.querySelectorAll('.bd-article p')].findIndex(p => p.getBoundingClientRect().top > 0)"
+    before = page.evaluate(seen)
+    page.reload(wait_until="load")
+    page.wait_for_timeout(1500)
+    assert abs(page.evaluate(seen) - before) < 3 < before, "a page that is reloaded is no longer where it was"
     page.close()
 
 

@@ -108,6 +108,8 @@ def read_page(source):
     helpers = inline(notebook)
     for number, cell in enumerate(notebook.cells):
         cell.id = f"cell-{number}"  # the same at each publish
+        if "remove-cell" in cell.metadata.get("tags", []):  # not on the site: folded in Colab and in JupyterLab
+            cell.metadata.update({"cellView": "form", "jupyter": {"source_hidden": True}})
     data = notebook.metadata.get("course", {}).get("data", [])
     missing = [name for name in data if not (ROOT / "data" / name).exists()]
     if missing:
