@@ -20,6 +20,7 @@ ICON_RULES = re.compile(r"(?:\.fa-[\w-]+:before,?)+\{[^{}]*\}|@font-face\{[^{}]*
 # The theme measures every box of a page at once, to find those that scroll, and so has a phone lay out the whole page before
 # it shows any of it. course.js does this where the reader is.
 MEASURE = 'window.addEventListener("resize",t),new MutationObserver(t).observe(document.getElementById("main-content"),{subtree:!0,childList:!0}),e()'
+HEADING = re.compile(r"<h([1-4])>.*?</h\1>", re.S)
 IN_PARENTHESES = r"\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)"  # three deep, as in `:not(:is(:has(a), b))`
 SELECTOR = re.compile(rf"(?:[^,()]|{IN_PARENTHESES})+")
 GROUP = re.compile(rf":(?:not|is|where|has){IN_PARENTHESES}")  # one of its classes may be missing and the rule still hold
@@ -82,6 +83,7 @@ def trim(app, pagename, templatename, context, doctree):
     context["title"] = re.sub(r'<span class="section-number">.*?</span>', "", context.get("title", ""))
     if context.get("body"):
         body = re.sub(r"<img [^>]*>", lambda found: lazy(app, found[0], context["pathto"]), PLAIN_TOKENS.sub(r"\1", context["body"]))
+        body = HEADING.sub(lambda found: re.sub(r"(\d) (points?\b)", r"\1&nbsp;\2", found[0]), body)
         # A list may hold list items only, and the role of an entry is out of use: readers' software stumbles over both.
         context["body"] = body.replace(' role="list"', "").replace(' role="doc-biblioentry"', "")
     context["css_files"] = [css for css in context["css_files"] if not unused(css)]

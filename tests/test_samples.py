@@ -215,6 +215,7 @@ def test_a_bound_number_is_not_broken_over_lines():
     acc = {"name": "acc", "values": [0.5, 1.0] * 4, "trained": 0.9, "fmt": ".2f", "of": "networks"}
     text = bind("{{acc.mean:.0%}}, {{acc.trained}}, {{acc.interval}}", {"acc": acc}, {})
     assert text.replace("\N{NO-BREAK SPACE}", "~").startswith("75~%, 4~of~8, 0.75~±~0.")
+    assert bind("{{left}}", {}, {"left": {"name": "left", "value": 2.5e-7, "fmt": ".1e"}}) == "2.5 × 10⁻⁷".replace(" ", "\N{NO-BREAK SPACE}")
 
 
 @pytest.mark.parametrize("values, options, says", [

@@ -12,6 +12,7 @@ from tools.sample import interval, sample_text
 
 FIELD = re.compile(r"\{\{\s*(\w+)(?:\.(\w+))?(?::([^{}]+))?\s*\}\}")
 KEPT = "\N{NO-BREAK SPACE}"
+RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "+")
 MATHS = re.compile(r"(\$\$.*?\$\$|\$[^$\n]+\$)", re.S)
 
 
@@ -63,17 +64,18 @@ def field(samples, exacts, name, attribute, fmt):
 
 
 def unbroken(text):
-    """A number and what belongs to it stay on one line: 0.93 ± 0.01, 6 of 16, 93 %."""
+    """A number and what belongs to it stay on one line: 0.93 ± 0.01, 6 of 16, 93 %, 2 × 10⁻⁷."""
+    text = re.sub(r"(\d)e([+-])0*(\d+)", lambda m: f"{m[1]}{KEPT}×{KEPT}10" + f"{m[2]}{m[3]}".translate(RAISED), text)
     text = re.sub(r"(?<=\d)%", f"{KEPT}%", text.replace(" ± ", f"{KEPT}±{KEPT}"))
     return re.sub(r"(?<=\d) of (?=\d)", f"{KEPT}of{KEPT}", text)
 
 
 def bind(markdown, samples, exacts):
     """`markdown` with its bindings filled in from {name: record} of samples and exact values."""
-    def filled(text, minus):
-        return FIELD.sub(lambda m: re.sub("^-", minus, unbroken(field(samples, exacts, *m.groups()))), text)
+    def value(match):
+        return field(samples, exacts, *match.groups())
 
     parts = MATHS.split(markdown)  # text and maths in turn: maths draws its own minus
-    parts[::2] = [filled(part, "\N{MINUS SIGN}") for part in parts[::2]]
-    parts[1::2] = [filled(part, "-") for part in parts[1::2]]
+    parts[::2] = [FIELD.sub(lambda m: re.sub("^-", "\N{MINUS SIGN}", unbroken(value(m))), part) for part in parts[::2]]
+    parts[1::2] = [FIELD.sub(value, part) for part in parts[1::2]]
     return "".join(parts)

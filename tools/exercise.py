@@ -289,7 +289,9 @@ def build_solution(master):
     cells = []
     for cell in master.cells:
         if cell.kind not in ("wrong", "right"):
-            cells.append(notebook_cell(cell, filled(cell.source)))
+            cells.append(notebook_cell(cell, ("**A model answer.**\n\n" if cell.kind == "text" else "") + filled(cell.source)))
+    title = re.match(r"# (?:Exercise: )?(.*)", cells[0].source)
+    cells[0].source = f"# Solution: {title[1]}{cells[0].source[title.end():]}"
     return notebook(master, cells)
 
 
