@@ -15,8 +15,6 @@ UNUSED_INLINE = ("THEBE_JS_URL", "DOCUMENTATION_OPTIONS.")
 PLAIN_TOKENS = re.compile(r'<span class="(?:n|nn|o|p|w)">([^<]*)</span>')  # names, operators, marks, blanks take the text's own colour
 # Rules of the icon font in the theme's stylesheet; course.css draws the few icons that the pages show.
 ICON_RULES = re.compile(r"(?:\.fa-[\w-]+:before,?)+\{[^{}]*\}|@font-face\{[^{}]*Font Awesome[^{}]*\}")
-
-
 # The theme measures every box of a page at once, to find those that scroll, and so has a phone lay out the whole page before
 # it shows any of it. course.js does this where the reader is.
 MEASURE = 'window.addEventListener("resize",t),new MutationObserver(t).observe(document.getElementById("main-content"),{subtree:!0,childList:!0}),e()'

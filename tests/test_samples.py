@@ -206,9 +206,11 @@ def test_intervals_are_students():
         assert shown == pytest.approx([mean(values), half], rel=1e-3)
 
 
-@pytest.mark.parametrize("text, bound", [("{{low}}", "−0.5"), ("$10^{{{low}}}$", "$10^{-0.5}$"), ("from $a$ to {{low}}", "from $a$ to −0.5")])
+@pytest.mark.parametrize("text, bound", [("{{low}}", "−0.5"), ("$10^{{{low}}}$", "$10^{-0.5}$"), ("from $a$ to {{low}}", "from $a$ to −0.5"),
+                                         ("{{all}}", "median −3.0, quartiles −4.75 to −1.25, 8 runs")])
 def test_a_bound_number_has_a_minus_sign(text, bound):
-    assert bind(text, {}, {"low": {"name": "low", "value": -0.5, "fmt": ".1f"}}) == bound
+    ranks = {"name": "all", "values": [-6, -5, -4, -3, -3, -2, -1, 0], "log": True, "fmt": "", "of": "runs"}
+    assert bind(text, {"all": ranks}, {"low": {"name": "low", "value": -0.5, "fmt": ".1f"}}) == bound
 
 
 def test_a_bound_number_is_not_broken_over_lines():

@@ -8,12 +8,12 @@
 import re
 from statistics import mean, median
 
+from tools.plain import MATHS
 from tools.sample import interval, sample_text
 
 FIELD = re.compile(r"\{\{\s*(\w+)(?:\.(\w+))?(?::([^{}]+))?\s*\}\}")
 KEPT = "\N{NO-BREAK SPACE}"
 RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "+")
-MATHS = re.compile(r"(\$\$.*?\$\$|\$[^$\n]+\$)", re.S)
 
 
 class BindError(ValueError):
@@ -63,11 +63,11 @@ def field(samples, exacts, name, attribute, fmt):
     raise BindError(f"{name}.{attribute}: a sample has {', '.join(['n', *TEXTS, *INTERVALS, *NUMBERS])}")
 
 
-def unbroken(text):
-    """A number and what belongs to it stay on one line: 0.93 ± 0.01, 6 of 16, 93 %, 2 × 10⁻⁷."""
+def in_prose(text):
+    """A number as prose sets it: its minus is one, and what belongs to it stays on its line: −0.93 ± 0.01, 6 of 16, 93 %, 2 × 10⁻⁷."""
     text = re.sub(r"(\d)e([+-])0*(\d+)", lambda m: f"{m[1]}{KEPT}×{KEPT}10" + f"{m[2]}{m[3]}".translate(RAISED), text)
-    text = re.sub(r"(?<=\d)%", f"{KEPT}%", text.replace(" ± ", f"{KEPT}±{KEPT}"))
-    return re.sub(r"(?<=\d) of (?=\d)", f"{KEPT}of{KEPT}", text)
+    text = re.sub(r"(?<!\w)-(?=[\d.])", "\N{MINUS SIGN}", text.replace(" ± ", f"{KEPT}±{KEPT}"))
+    return re.sub(r"(?<=\d) of (?=\d)", f"{KEPT}of{KEPT}", re.sub(r"(?<=\d)%", f"{KEPT}%", text))
 
 
 def bind(markdown, samples, exacts):
@@ -75,7 +75,7 @@ def bind(markdown, samples, exacts):
     def value(match):
         return field(samples, exacts, *match.groups())
 
-    parts = MATHS.split(markdown)  # text and maths in turn: maths draws its own minus
-    parts[::2] = [FIELD.sub(lambda m: re.sub("^-", "\N{MINUS SIGN}", unbroken(value(m))), part) for part in parts[::2]]
+    parts = MATHS.split(markdown)  # text and maths in turn: maths sets its own numbers
+    parts[::2] = [FIELD.sub(lambda m: in_prose(value(m)), part) for part in parts[::2]]
     parts[1::2] = [FIELD.sub(value, part) for part in parts[1::2]]
     return "".join(parts)

@@ -13,6 +13,7 @@ CODE = re.compile(r"(^```(?!\{).*?^```[ \t]*$|`[^`\n]+`(?!`))", re.M | re.S)
 CITE = re.compile(r"\{cite:([pt])\}`([^`]+)`")
 FENCE = re.compile(r"^(:{3,})\{(\w+)\}[ \t]*([^\n]*)\n(?:^:[\w-]+:[^\n]*\n)*(.*?)^\1[ \t]*$", re.M | re.S)
 TARGET = re.compile(r"^\([\w-]+\)=\n*", re.M)
+MATHS = re.compile(r"(\$\$.*?\$\$|\$[^$\n]+\$)", re.S)
 EQUATION = re.compile(r"^(.*\$\$)[ \t]+\([\w-]+\)[ \t]*$", re.M)
 LINK = re.compile(r"(?<!!)\[([^\]\[]*)\]\((?!\w+:)([^)#\s]*)(#[^)\s]*)?\)")
 AT = {"doi": "https://doi.org/", "eprint": "https://arxiv.org/abs/", "url": ""}  # where a source is found
@@ -40,7 +41,7 @@ def plain(text, folder, site):
 def raw(text):
     """[(what, the line where it stands)]: what Colab would show as typed."""
     text = CODE.sub(lambda m: m[0] if text[:m.start()].endswith("}") else "code", text)
-    prose = re.sub(r"\$\$.*?\$\$|\$[^$\n]+\$", "maths", text, flags=re.S)
+    prose = MATHS.sub("maths", text)
     found = [(what, m) for what, pattern in RAW.items() for m in pattern.finditer(text if "equation" in what else prose)]
     return [(what, m.string[m.string.rfind("\n", 0, m.start() + 1) + 1:].split("\n", 1)[0][:100]) for what, m in found]
 
