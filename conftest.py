@@ -3,6 +3,7 @@
 A sample is an output whose metadata holds `sample: {name, values, …}`. On the machine that published it, its values must
 come again to the last bit; elsewhere they may differ by chance. All other text is compared as text.
 """
+
 import time
 from functools import cache
 from queue import Empty
@@ -21,13 +22,17 @@ def machine():
 
 
 def pytest_collectstart(collector):
-    if isinstance(collector, IPyNbFile):  # pictures are never compared: the numbers they rest on are samples
+    if isinstance(
+        collector, IPyNbFile
+    ):  # pictures are never compared: the numbers they rest on are samples
         collector.skip_compare += ("image/svg+xml", "application/pdf")
 
 
 def pytest_itemcollected(item):
     if isinstance(item, IPyNbCell):
-        item.compare_outputs = lambda test, ref, exact=item.compare_outputs: compare_outputs(item, test, ref, exact)
+        item.compare_outputs = lambda test, ref, exact=item.compare_outputs: compare_outputs(
+            item, test, ref, exact
+        )
 
 
 def compare_outputs(item, new, old, exact):
@@ -35,12 +40,20 @@ def compare_outputs(item, new, old, exact):
     stamp = item.parent.nb.metadata.get("published", {})
     same_machine = machine().items() <= stamp.items()
     problems = compare.outputs_moved(old, new, same_machine)
-    old_rest, new_rest = ([snapped for snapped in map(plain, outputs) if snapped] for outputs in (old, new))
+    old_rest, new_rest = (
+        [snapped for snapped in map(plain, outputs) if snapped] for outputs in (old, new)
+    )
     for before, after in zip(old_rest, new_rest):
         snap(before, after)
     same = exact(new_rest, old_rest)
-    where = "the machine that published it" if same_machine else f"another machine ({machine()['processor']})"
-    item.comparison_traceback += [f"On {where}, {item.parent.path.name} says something else:"] * bool(problems) + problems
+    where = (
+        "the machine that published it"
+        if same_machine
+        else f"another machine ({machine()['processor']})"
+    )
+    item.comparison_traceback += [
+        f"On {where}, {item.parent.path.name} says something else:"
+    ] * bool(problems) + problems
     return same and not problems
 
 
@@ -60,8 +73,11 @@ def plain(output):
 
 def snap(old, new):
     """Give `new` the published text where they differ only in a float's last digit."""
-    for before, after, key in ((old, new, "text"), (old.get("data", {}), new.get("data", {}), "text/plain"),
-                               (old.get("data", {}), new.get("data", {}), "text/html")):
+    for before, after, key in (
+        (old, new, "text"),
+        (old.get("data", {}), new.get("data", {}), "text/plain"),
+        (old.get("data", {}), new.get("data", {}), "text/html"),
+    ):
         if isinstance(before.get(key), str) and isinstance(after.get(key), str):
             if compare.text_moved(before[key], after[key]) is None:
                 after[key] = before[key]
@@ -72,7 +88,9 @@ def pytest_runtest_call(item):
     if not isinstance(item, IPyNbCell):
         return
     if item.cell.execution_count is None and item.parent.path.parent.name != "exercises":
-        pytest.fail("this cell is not executed in the published notebook; run: make publish", pytrace=False)
+        pytest.fail(
+            "this cell is not executed in the published notebook; run: make publish", pytrace=False
+        )
     notice_death(item)
 
 
@@ -90,7 +108,10 @@ def notice_death(item):
                 return wait(msg_id, timeout=1)
             except Empty:
                 if not kernel.is_alive():
-                    pytest.fail(f"the kernel of {item.parent.path.name} died: out of memory, or the cell ended it", pytrace=False)
+                    pytest.fail(
+                        f"the kernel of {item.parent.path.name} died: out of memory, or the cell ended it",
+                        pytrace=False,
+                    )
                 if time.monotonic() > deadline:
                     raise
 

@@ -1,4 +1,5 @@
 """Captioned code cells: `caption` and `name` in a cell's metadata make it a numbered listing, "Code n.n"."""
+
 from docutils import nodes
 from sphinx.transforms import SphinxTransform
 
@@ -8,7 +9,9 @@ class CaptionCodeCells(SphinxTransform):
 
     def apply(self):
         for cell in list(self.document.findall(nodes.container)):
-            metadata = cell.get("cell_metadata", {}) if cell.get("nb_element") == "cell_code" else {}
+            metadata = (
+                cell.get("cell_metadata", {}) if cell.get("nb_element") == "cell_code" else {}
+            )
             if "caption" not in metadata:
                 continue
             code = next(cell.findall(nodes.literal_block))

@@ -2,6 +2,7 @@ r"""Formulas are there at once, and without a script: each also stands on the pa
 
 MathJax draws them finer. course.js lets it take over where the reader is, from the TeX that stands hidden beside.
 """
+
 import html
 import re
 from functools import cache
@@ -9,25 +10,34 @@ from functools import cache
 from latex2mathml.converter import convert
 from sphinx.util import logging
 
-FORMULA = re.compile(r'''
+FORMULA = re.compile(
+    r"""
     ([(\[“‘]*)                                    # brackets and full stops stay with their formula
     (<(span|div)\ class="math\ [^>]*>)(.*?)
     (\\\(.*?\\\)|\\\[.*?\\\])(\s*</\3>)
     ((?:[.,;:?!)\]”’]|[-–]\w+)*)
-''', re.S | re.X)
-UNBRACED = re.compile(r"\\(mathbf|mathcal)\s+([A-Za-z])")  # \mathbf h, which the converter would not make bold
+""",
+    re.S | re.X,
+)
+UNBRACED = re.compile(
+    r"\\(mathbf|mathcal)\s+([A-Za-z])"
+)  # \mathbf h, which the converter would not make bold
 NAME = re.compile(r"(<mi>(?:tanh|arcsin|log|ln|max|min)</mi>)(?=<m(?!o))")
 
 
 @cache
 def mathml(tex, display):
     """The formula as MathML; raises on TeX that the converter does not know."""
-    tex = UNBRACED.sub(r"\\\1{\2}", tex).replace("{aligned}", "{align*}")  # the converter's name for it
+    tex = UNBRACED.sub(r"\\\1{\2}", tex).replace(
+        "{aligned}", "{align*}"
+    )  # the converter's name for it
     found = convert(tex, display=display)
     if unknown := re.search(r">(\\[A-Za-z_]+|&)<", found):
         raise ValueError(f"{unknown[1]} is not known")
     found = found.replace("<mo>&#x0002F;</mo>", '<mo lspace="0" rspace="0">/</mo>')
-    return NAME.sub(r'\1<mspace width="0.17em" />', found)  # a little room between a function and what it is of
+    return NAME.sub(
+        r'\1<mspace width="0.17em" />', found
+    )  # a little room between a function and what it is of
 
 
 def add_mathml(app, pagename, templatename, context, doctree):
@@ -36,9 +46,14 @@ def add_mathml(app, pagename, templatename, context, doctree):
         try:
             drawn = mathml(html.unescape(tex[2:-2]).strip(), "block" if kind == "div" else "inline")
         except Exception as error:  # the converter raises many kinds
-            logging.getLogger(__name__).warning(f"no MathML for {tex}: {error!r}; write the formula in plainer TeX", location=pagename)
+            logging.getLogger(__name__).warning(
+                f"no MathML for {tex}: {error!r}; write the formula in plainer TeX",
+                location=pagename,
+            )
             return formula[0]
-        whole = f'{opening}{start}{before}{drawn}<span class="tex" hidden>{tex}</span>{end}{closing}'
+        whole = (
+            f'{opening}{start}{before}{drawn}<span class="tex" hidden>{tex}</span>{end}{closing}'
+        )
         alone = kind == "div" or not opening + closing
         return whole if alone else f'<span class="nobreak">{whole}</span>'
 

@@ -2,14 +2,20 @@
 
 
 def count_from_one(app, env):
-    for kinds in env.toc_fignumbers.values():  # {page: {"figure": {label: (chapter, number) or (number,)}}}
+    for (
+        kinds
+    ) in env.toc_fignumbers.values():  # {page: {"figure": {label: (chapter, number) or (number,)}}}
         for numbers in kinds.values():
             if numbers and all(len(number) == 1 for number in numbers.values()):
                 first = min(numbers.values())[0]
-                numbers.update({label: (number[0] - first + 1,) for label, number in numbers.items()})
+                numbers.update(
+                    {label: (number[0] - first + 1,) for label, number in numbers.items()}
+                )
     return []  # no page needs to be written again for it
 
 
 def setup(app):
-    app.connect("env-get-updated", count_from_one, priority=900)  # Sphinx has numbered them all by then
+    app.connect(
+        "env-get-updated", count_from_one, priority=900
+    )  # Sphinx has numbered them all by then
     return {"parallel_read_safe": True}

@@ -1,4 +1,5 @@
 """A made notebook shows plain Markdown, for Colab; the site builds from the page's own text, kept in the cells' metadata."""
+
 import json
 from pathlib import Path
 

@@ -3,6 +3,7 @@
 Both read what publish stamped into a notebook's metadata:
 `published = {inputs, date, torch, processor, threads, networks, samples, seconds}`.
 """
+
 import html
 import json
 from pathlib import Path
@@ -57,10 +58,22 @@ def add_footer(app, pagename, templatename, context, doctree):
 
 def show_colab_link(app, pagename, templatename, context, doctree):
     """A link that says what it does, in place of the theme's rocket menu with its single entry."""
-    buttons = [button for button in context.get("header_buttons", []) if button.get("label") != "launch-buttons"]
+    buttons = [
+        button
+        for button in context.get("header_buttons", [])
+        if button.get("label") != "launch-buttons"
+    ]
     if doctree is not None and notebook_metadata(app, pagename):
-        buttons.insert(0, {"type": "link", "url": colab_url(app, pagename), "text": "Open in Colab", "label": "colab",
-                           "tooltip": "Run this page in your browser"})
+        buttons.insert(
+            0,
+            {
+                "type": "link",
+                "url": colab_url(app, pagename),
+                "text": "Open in Colab",
+                "label": "colab",
+                "tooltip": "Run this page in your browser",
+            },
+        )
     context["header_buttons"] = buttons
 
 
@@ -70,6 +83,7 @@ class StandingTable(nodes.General, nodes.Element):
 
 class Standing(SphinxDirective):
     """`{standing} book` lists the made pages of a folder, when and on how much they were run, and a Colab link."""
+
     required_arguments = 1
     option_spec = {"caption": directives.unchanged}
 
@@ -83,25 +97,49 @@ def made_pages(app, folder):
     """The folder's notebooks in the order of the table of contents."""
     order = [app.config.master_doc]
     for docname in order:  # grows while it is walked
-        order[order.index(docname) + 1:order.index(docname) + 1] = app.env.toctree_includes.get(docname, [])
-    return [name for name in order if name.startswith(f"{folder}/") and notebook_metadata(app, name)]
+        order[order.index(docname) + 1 : order.index(docname) + 1] = app.env.toctree_includes.get(
+            docname, []
+        )
+    return [
+        name for name in order if name.startswith(f"{folder}/") and notebook_metadata(app, name)
+    ]
 
 
 def fill_standing(app, doctree, docname):
     for placeholder in list(doctree.findall(StandingTable)):
         rows = []
         for page in made_pages(app, placeholder["folder"]):
-            run = page.replace("exercises/", "solutions/")  # an exercise stands on its solution's run
-            stamp = notebook_metadata(app, run).get("published", {}) if run in app.env.found_docs else {}
-            title = nodes.reference("", app.env.titles[page].astext(), internal=True,
-                                    refuri=app.builder.get_relative_uri(docname, page))
+            run = page.replace(
+                "exercises/", "solutions/"
+            )  # an exercise stands on its solution's run
+            stamp = (
+                notebook_metadata(app, run).get("published", {})
+                if run in app.env.found_docs
+                else {}
+            )
+            title = nodes.reference(
+                "",
+                app.env.titles[page].astext(),
+                internal=True,
+                refuri=app.builder.get_relative_uri(docname, page),
+            )
             colab = nodes.reference("", "Open in Colab", refuri=colab_url(app, page))
             number = lambda key, fmt=",": format(stamp[key], fmt) if stamp.get(key) else "–"
-            rows.append([title, colab, nodes.Text(stamp.get("date", "not run")),
-                         *(nodes.Text(number(key)) for key in ("networks", "samples")), nodes.Text(number("seconds", ".0f"))])
+            rows.append(
+                [
+                    title,
+                    colab,
+                    nodes.Text(stamp.get("date", "not run")),
+                    *(nodes.Text(number(key)) for key in ("networks", "samples")),
+                    nodes.Text(number("seconds", ".0f")),
+                ]
+            )
         heads = ["Page", "Do it yourself", "Run on", "Networks", "Samples", "Seconds"]
-        placeholder.replace_self(table([list(map(nodes.Text, heads))], rows) if rows else
-                                 nodes.paragraph("", "Nothing here yet."))
+        placeholder.replace_self(
+            table([list(map(nodes.Text, heads))], rows)
+            if rows
+            else nodes.paragraph("", "Nothing here yet.")
+        )
 
 
 def table(head, body):
@@ -112,7 +150,9 @@ def table(head, body):
         for row in rows:
             part += nodes.row("", *(nodes.entry("", nodes.paragraph("", "", cell)) for cell in row))
         group += part
-    return nodes.container("", nodes.table("", group, classes=["standing"]), classes=["pst-scrollable-table-container"])
+    return nodes.container(
+        "", nodes.table("", group, classes=["standing"]), classes=["pst-scrollable-table-container"]
+    )
 
 
 def setup(app):

@@ -3,6 +3,7 @@
 The site's own address follows from `repository.url` in _config.yml (GitHub Pages' scheme), unless
 `html_baseurl` is set.
 """
+
 import html
 import re
 from pathlib import Path
@@ -16,7 +17,12 @@ DESCRIPTION_LENGTH = 155  # what search engines show
 def set_baseurl(app, config):
     """https://github.com/ORG/NAME is served at https://ORG.github.io/NAME/."""
     if not config.html_baseurl:
-        org, name = config.html_theme_options["repository_url"].removeprefix("https://github.com/").strip("/").split("/")
+        org, name = (
+            config.html_theme_options["repository_url"]
+            .removeprefix("https://github.com/")
+            .strip("/")
+            .split("/")
+        )
         config.html_baseurl = f"https://{org.lower()}.github.io/{name}/"
 
 
@@ -26,27 +32,47 @@ def description(doctree):
         if isinstance(paragraph.parent, (nodes.section, nodes.document)):
             text = re.sub(r"\s+", " ", paragraph.astext()).strip()
             if len(text) > 40:
-                return text if len(text) <= DESCRIPTION_LENGTH else text[:DESCRIPTION_LENGTH].rsplit(" ", 1)[0] + " …"
+                return (
+                    text
+                    if len(text) <= DESCRIPTION_LENGTH
+                    else text[:DESCRIPTION_LENGTH].rsplit(" ", 1)[0] + " …"
+                )
     return ""
 
 
 def add_description(app, pagename, templatename, context, doctree):
-    if doctree is not None and 'name="description"' not in context.get("metatags", "") and (text := description(doctree)):
-        context["metatags"] = context.get("metatags", "") + f'\n    <meta name="description" content="{html.escape(text)}" />'
+    if (
+        doctree is not None
+        and 'name="description"' not in context.get("metatags", "")
+        and (text := description(doctree))
+    ):
+        context["metatags"] = (
+            context.get("metatags", "")
+            + f'\n    <meta name="description" content="{html.escape(text)}" />'
+        )
 
 
 def write_site_files(app, exception):
     if exception or app.builder.format != "html":
         return
     out, base = Path(app.outdir), app.config.html_baseurl
-    urls = "".join(f"  <url><loc>{html.escape(base + app.builder.get_target_uri(name))}</loc></url>\n"
-                   for name in sorted(app.env.found_docs))
-    (out / "sitemap.xml").write_text('<?xml version="1.0" encoding="UTF-8"?>\n<urlset xmlns='
-                                     f'"http://www.sitemaps.org/schemas/sitemap/0.9">\n{urls}</urlset>\n', "utf-8")
-    (out / "robots.txt").write_text(f"User-agent: *\nAllow: /\nSitemap: {base}sitemap.xml\n", "utf-8")
+    urls = "".join(
+        f"  <url><loc>{html.escape(base + app.builder.get_target_uri(name))}</loc></url>\n"
+        for name in sorted(app.env.found_docs)
+    )
+    (out / "sitemap.xml").write_text(
+        '<?xml version="1.0" encoding="UTF-8"?>\n<urlset xmlns='
+        f'"http://www.sitemaps.org/schemas/sitemap/0.9">\n{urls}</urlset>\n',
+        "utf-8",
+    )
+    (out / "robots.txt").write_text(
+        f"User-agent: *\nAllow: /\nSitemap: {base}sitemap.xml\n", "utf-8"
+    )
     page = (Path(app.srcdir) / "assets" / "404.html").read_text("utf-8")
     for name, value in {"root": urlsplit(base).path, "title": app.config.html_title}.items():
-        page = page.replace(f"%{name}%", html.escape(value))  # a 404 is shown at any depth: only rooted links work
+        page = page.replace(
+            f"%{name}%", html.escape(value)
+        )  # a 404 is shown at any depth: only rooted links work
     (out / "404.html").write_text(page, "utf-8")
 
 

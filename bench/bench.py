@@ -4,6 +4,7 @@
 
 The peers of the training table take turns, so that what else the machine does touches all alike.
 """
+
 import ast
 import datetime
 import os
@@ -44,7 +45,9 @@ def definitions(page):
         for node in ast.parse(cell.source).body:
             wanted = isinstance(node, (ast.Import, ast.FunctionDef, ast.ClassDef))
             wanted |= isinstance(node, ast.ImportFrom) and not node.module.startswith("tools")
-            wanted |= isinstance(node, ast.Assign) and ast.unparse(node.targets[0]).startswith("(d_x")
+            wanted |= isinstance(node, ast.Assign) and ast.unparse(node.targets[0]).startswith(
+                "(d_x"
+            )
             if wanted:
                 exec(compile(ast.Module([node], []), str(page), "exec"), names)
     return names
@@ -93,12 +96,25 @@ def training(page):
     for T, width, n in (12, 4, 64), (60, 55, 128):
         jobs, networks = {}, {}
         for name, Opt in ("SGD", page["SGD"]), ("Adam", torch.optim.Adam):
-            for label, count in (f"the page's cell, {S} networks at once", S), ("the page's cell, one network", 1):
-                jobs[label, name], networks[label, name] = stack_job(page, count, Opt, T, width, n), count
+            for label, count in (
+                (f"the page's cell, {S} networks at once", S),
+                ("the page's cell, one network", 1),
+            ):
+                jobs[label, name], networks[label, name] = (
+                    stack_job(page, count, Opt, T, width, n),
+                    count,
+                )
             jobs["`nn.RNN`, one network", name] = library_job(page, Opt, T, width, n)
         for key, seconds in alternate(jobs, ROUNDS).items():
             ms = [1000 * s / UPDATES / networks.get(key, 1) for s in seconds]
-            rows.append((f"T = {T}, {n} sequences", *key, f"{median(ms):.2f}", f"{min(ms):.2f} to {max(ms):.2f}"))
+            rows.append(
+                (
+                    f"T = {T}, {n} sequences",
+                    *key,
+                    f"{median(ms):.2f}",
+                    f"{min(ms):.2f} to {max(ms):.2f}",
+                )
+            )
     return rows
 
 
@@ -106,28 +122,57 @@ def seconds_of(command, cwd=ROOT):
     started = time.perf_counter()
     done = subprocess.run(command, cwd=cwd, env=ENVIRONMENT, capture_output=True, text=True)
     if done.returncode:
-        sys.exit(f"{' '.join(map(str, command))} failed:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+        sys.exit(
+            f"{' '.join(map(str, command))} failed:\n{done.stdout[-2000:]}{done.stderr[-2000:]}"
+        )
     return time.perf_counter() - started
 
 
 def bare(notebook, folder):
     """Seconds of a notebook's cells as one plain script."""
     script = folder / "bare.py"
-    script.write_text("\n\n".join([BARE, *(cell.source for cell in publish.code_cells(nbformat.read(notebook, 4)))]))
+    script.write_text(
+        "\n\n".join(
+            [BARE, *(cell.source for cell in publish.code_cells(nbformat.read(notebook, 4)))]
+        )
+    )
     return seconds_of([sys.executable, script], notebook.parent)
 
 
 def commands(folder):
     """Rows: seconds of validating, publishing and building."""
-    python, pytest = sys.executable, [sys.executable, "-m", "pytest", "-q", "-n0", "--nbval-cell-timeout=1200"]
+    python, pytest = (
+        sys.executable,
+        [sys.executable, "-m", "pytest", "-q", "-n0", "--nbval-cell-timeout=1200"],
+    )
     notebooks = sorted((ROOT / "solutions").glob("*.ipynb"))
-    source = folder / PUBLISHED.parent.name / PUBLISHED.name  # a copy: what is published stays as it is
+    source = (
+        folder / PUBLISHED.parent.name / PUBLISHED.name
+    )  # a copy: what is published stays as it is
     source.parent.mkdir()
     source.write_text(PUBLISHED.read_text())
-    build = [Path(python).with_name("jupyter-book"), "build", ".", "-W", "--keep-going", "-n", "--path-output", folder]
-    yield f"the cells of the {len(notebooks)} notebooks of solutions/, bare, one after the other", sum(bare(n, folder) for n in notebooks)
-    yield "`pytest` (nbval) on the same notebooks, one after the other", seconds_of([*pytest, *notebooks])
-    yield f"`publish --force` of {PUBLISHED.stem}", seconds_of([python, "-m", "tools.publish", "--force", source])
+    build = [
+        Path(python).with_name("jupyter-book"),
+        "build",
+        ".",
+        "-W",
+        "--keep-going",
+        "-n",
+        "--path-output",
+        folder,
+    ]
+    yield (
+        f"the cells of the {len(notebooks)} notebooks of solutions/, bare, one after the other",
+        sum(bare(n, folder) for n in notebooks),
+    )
+    yield (
+        "`pytest` (nbval) on the same notebooks, one after the other",
+        seconds_of([*pytest, *notebooks]),
+    )
+    yield (
+        f"`publish --force` of {PUBLISHED.stem}",
+        seconds_of([python, "-m", "tools.publish", "--force", source]),
+    )
     source.write_text(f"{source.read_text()}\nOne more line.\n")
     yield "`publish` after an edit of its text", seconds_of([python, "-m", "tools.publish", source])
     yield "`publish --check` of everything", seconds_of([python, "-m", "tools.publish", "--check"])
@@ -137,7 +182,11 @@ def commands(folder):
 
 def stamps():
     """(notebooks, seconds): what their own stamps say a full publish takes, one after the other."""
-    found = [publish.stamp_of(nbformat.read(path, 4))["seconds"] for folder in ("book", "solutions") for path in (ROOT / folder).glob("*.ipynb")]
+    found = [
+        publish.stamp_of(nbformat.read(path, 4))["seconds"]
+        for folder in ("book", "solutions")
+        for path in (ROOT / folder).glob("*.ipynb")
+    ]
     return len(found), sum(found)
 
 
@@ -156,12 +205,17 @@ def main():
             others.append((what, f"{seconds:.1f}"))
             print(f"{what}: {seconds:.1f} s", flush=True)
     number, seconds = stamps()
-    others.append((f"a full publish, by the stamps of its {number} notebooks, one after the other", f"{seconds}"))
+    others.append(
+        (
+            f"a full publish, by the stamps of its {number} notebooks, one after the other",
+            f"{seconds}",
+        )
+    )
     machine = compare.machine()
     RESULTS.write_text(f"""# What a published number costs
 
-`make bench`, {datetime.date.today()}: {machine['processor']}, {os.cpu_count()} cores, one torch thread;
-Python {platform.python_version()}, torch {machine['torch']}. Load when it started: {load:.1f}
+`make bench`, {datetime.date.today()}: {machine["processor"]}, {os.cpu_count()} cores, one torch thread;
+Python {platform.python_version()}, torch {machine["torch"]}. Load when it started: {load:.1f}
 (what else runs makes all rows slower; the ratios matter).
 
 ## Training: milliseconds per network and update

@@ -6,6 +6,7 @@ Lighthouse makes a phone out of this machine by slowing it down four times, whic
 2,000. A slower one would make a slower phone; so, as its guide advises (docs/throttling.md), the factor follows the index that
 the runs at the desk measured, and the phone is the same everywhere.
 """
+
 import functools
 import gzip
 import http.server
@@ -26,11 +27,17 @@ LIGHTHOUSE = "lighthouse@12.8.2"
 CATEGORIES = {"performance": 95, "accessibility": 95, "best-practices": 95, "seo": 95}
 ON_A_PHONE = {**CATEGORIES, "performance": 90}
 PHONE_INDEX = 1750 / 4  # the benchmark index of the phone that Lighthouse has in mind
-NOT_PAGES = {"index.html", "genindex.html", "search.html", "404.html"}  # a redirect, an empty index, and two that search engines skip
+NOT_PAGES = {
+    "index.html",
+    "genindex.html",
+    "search.html",
+    "404.html",
+}  # a redirect, an empty index, and two that search engines skip
 
 
 class Compressing(http.server.SimpleHTTPRequestHandler):
     """A server that compresses and caches, as GitHub Pages does."""
+
     protocol_version = "HTTP/1.1"
 
     def log_message(self, *_):
@@ -58,9 +65,20 @@ def scores(url, slowdown=None):
     """({category: 0..100}, benchmark index of the machine) of one page, on a phone if a slowdown is given."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.json"
-        command = ["npx", "--yes", LIGHTHOUSE, url, "--quiet", "--output=json", f"--output-path={report}",
-                   f"--only-categories={','.join(CATEGORIES)}", "--chrome-flags=--headless=new --no-sandbox --disable-gpu",
-                   f"--throttling.cpuSlowdownMultiplier={slowdown:.2f}" if slowdown else "--preset=desktop"]
+        command = [
+            "npx",
+            "--yes",
+            LIGHTHOUSE,
+            url,
+            "--quiet",
+            "--output=json",
+            f"--output-path={report}",
+            f"--only-categories={','.join(CATEGORIES)}",
+            "--chrome-flags=--headless=new --no-sandbox --disable-gpu",
+            f"--throttling.cpuSlowdownMultiplier={slowdown:.2f}"
+            if slowdown
+            else "--preset=desktop",
+        ]
         run = subprocess.run(command, capture_output=True, text=True)
         if not report.exists():
             sys.exit(f"lighthouse failed on {url}:\n{run.stderr[-2000:]}")
@@ -69,29 +87,49 @@ def scores(url, slowdown=None):
             for audit in found["audits"].values():
                 if audit.get("score") is not None and audit["score"] < 0.9:
                     print("   ", audit["id"], audit.get("displayValue", ""), file=sys.stderr)
-        return {name: round(100 * found["categories"][name]["score"]) for name in CATEGORIES}, found["environment"]["benchmarkIndex"]
+        return {
+            name: round(100 * found["categories"][name]["score"]) for name in CATEGORIES
+        }, found["environment"]["benchmarkIndex"]
 
 
 def main():
     chrome = find_browser()
     if not chrome or not shutil.which("npx"):
-        sys.exit("lighthouse: needs Chromium or Chrome (CHROME=/path/to/it) and node 18 or later with npx")
+        sys.exit(
+            "lighthouse: needs Chromium or Chrome (CHROME=/path/to/it) and node 18 or later with npx"
+        )
     if not (SITE / "index.html").exists():
         sys.exit("lighthouse: there is no site yet; run `make book`")
     os.environ["CHROME_PATH"] = chrome
     asked = [a for a in sys.argv[1:] if a != "-v"]
-    pages = asked or sorted(str(p.relative_to(SITE)) for p in SITE.rglob("*.html")
-                            if "_static" not in p.parts and p.name not in NOT_PAGES or p == SITE / "book" / "index.html")
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Compressing, directory=SITE))
+    pages = asked or sorted(
+        str(p.relative_to(SITE))
+        for p in SITE.rglob("*.html")
+        if "_static" not in p.parts and p.name not in NOT_PAGES or p == SITE / "book" / "index.html"
+    )
+    server = http.server.ThreadingHTTPServer(
+        ("127.0.0.1", 0), functools.partial(Compressing, directory=SITE)
+    )
     threading.Thread(target=server.serve_forever, daemon=True).start()
     address = f"http://127.0.0.1:{server.server_port}"
     low, indices = [], []
 
     def show(page, place, wanted, found):
-        print(f"| {page.removesuffix('.html')} | {place} | " + " | ".join(map(str, found.values())) + " |", flush=True)
-        low.extend(f"{page}, {place}: {name} {found[name]}, wanted {least}" for name, least in wanted.items() if found[name] < least)
+        print(
+            f"| {page.removesuffix('.html')} | {place} | "
+            + " | ".join(map(str, found.values()))
+            + " |",
+            flush=True,
+        )
+        low.extend(
+            f"{page}, {place}: {name} {found[name]}, wanted {least}"
+            for name, least in wanted.items()
+            if found[name] < least
+        )
 
-    print("| page | | performance | accessibility | best practices | SEO |\n|---|---|---|---|---|---|")
+    print(
+        "| page | | performance | accessibility | best practices | SEO |\n|---|---|---|---|---|---|"
+    )
     for page in pages:
         found, index = scores(f"{address}/{page}")
         indices.append(index)
@@ -99,7 +137,9 @@ def main():
     slowdown = max(1, statistics.median(indices) / PHONE_INDEX)
     for page in pages:
         show(page, "phone", ON_A_PHONE, scores(f"{address}/{page}", slowdown)[0])
-    print(f"The machine's benchmark index: {statistics.median(indices):.0f}; slowed down {slowdown:.2f} times for the phone.")
+    print(
+        f"The machine's benchmark index: {statistics.median(indices):.0f}; slowed down {slowdown:.2f} times for the phone."
+    )
     print("\n".join(low), file=sys.stderr)
     return int(bool(low))
 

@@ -9,6 +9,7 @@ The file holds, for `train` (270 series) and `test` (370):
     {part}_y        (series,) int8, the speaker, 0 to 8
 The archive is written without dates, so that the same data give the same bytes.
 """
+
 import hashlib
 import io
 import sys
@@ -35,7 +36,9 @@ def save(path, arrays):
         for name, array in arrays.items():
             buffer = io.BytesIO()
             np.save(buffer, array, allow_pickle=False)
-            archive.writestr(zipfile.ZipInfo(f"{name}.npy"), buffer.getvalue(), zipfile.ZIP_DEFLATED)
+            archive.writestr(
+                zipfile.ZipInfo(f"{name}.npy"), buffer.getvalue(), zipfile.ZIP_DEFLATED
+            )
 
 
 def main(wheel):
@@ -46,11 +49,19 @@ def main(wheel):
     with zipfile.ZipFile(wheel) as archive:
         for part in ("train", "test"):
             series, y = read(archive.read(FOLDER.format(part.upper())).decode())
-            arrays |= {f"{part}_x": np.concatenate(series), f"{part}_y": y,
-                       f"{part}_lengths": np.array([len(s) for s in series], np.int16)}
+            arrays |= {
+                f"{part}_x": np.concatenate(series),
+                f"{part}_y": y,
+                f"{part}_lengths": np.array([len(s) for s in series], np.int16),
+            }
     path = Path(__file__).with_name("japanese-vowels.npz")
     save(path, arrays)
-    print(path.name, path.stat().st_size, "bytes, sha256", hashlib.sha256(path.read_bytes()).hexdigest())
+    print(
+        path.name,
+        path.stat().st_size,
+        "bytes, sha256",
+        hashlib.sha256(path.read_bytes()).hexdigest(),
+    )
 
 
 if __name__ == "__main__":

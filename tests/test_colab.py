@@ -1,4 +1,5 @@
 """Colab: every notebook alone in an empty folder. Here what costs seconds; with Colab's packages in test-all and each week."""
+
 import sys
 from pathlib import Path
 
@@ -9,36 +10,59 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from tools import colab
 
 ROOT = Path(__file__).resolve().parents[1]
-NOTEBOOKS = sorted(path for folder in ("book", "exercises", "solutions") for path in (ROOT / folder).glob("*.ipynb"))
+NOTEBOOKS = sorted(
+    path
+    for folder in ("book", "exercises", "solutions")
+    for path in (ROOT / folder).glob("*.ipynb")
+)
 LINE = "Not attempted yet: q1"
 UNSOLVED = f'''class NotAttempted(Exception):
     def _render_traceback_(self): return ["{LINE}"]
 
 raise NotAttempted'''
-named = pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: f"{path.parent.name}/{path.stem}")
+named = pytest.mark.parametrize(
+    "notebook", NOTEBOOKS, ids=lambda path: f"{path.parent.name}/{path.stem}"
+)
 
 
 @named
 def test_made_for_colab(notebook):
     found = colab.unfit(nbformat.read(notebook, as_version=4))
-    assert not found, "mend the source; what is shown as it is typed can be written another way, or taught to tools/plain.py"
+    assert not found, (
+        "mend the source; what is shown as it is typed can be written another way, or taught to tools/plain.py"
+    )
 
 
-@pytest.mark.parametrize("code, says", [
-    ("import scipy.stats", "imports scipy.stats"), ("def f():\n    from tools.sample import sample", "imports tools.sample"),
-    ("from . import x", "imports ."), ("if:", "not Python"), ("import math, torch.nn as nn\nfrom matplotlib import pyplot", ""),
-    ("%matplotlib inline\n!ls", "")])
+@pytest.mark.parametrize(
+    "code, says",
+    [
+        ("import scipy.stats", "imports scipy.stats"),
+        ("def f():\n    from tools.sample import sample", "imports tools.sample"),
+        ("from . import x", "imports ."),
+        ("if:", "not Python"),
+        ("import math, torch.nn as nn\nfrom matplotlib import pyplot", ""),
+        ("%matplotlib inline\n!ls", ""),
+    ],
+)
 def test_unfit(code, says):
     found = "\n".join(colab.unfit(new_notebook(cells=[new_code_cell(code)])))
     assert says in found and bool(says) == bool(found)
 
 
 def test_an_open_helper_is_unfit():
-    assert "stands open" in colab.unfit(new_notebook(cells=[new_code_cell("x = 1", metadata={"tags": ["remove-cell"]})]))[0]
+    assert (
+        "stands open"
+        in colab.unfit(
+            new_notebook(cells=[new_code_cell("x = 1", metadata={"tags": ["remove-cell"]})])
+        )[0]
+    )
 
 
 def test_raw_markdown_is_unfit():
-    assert "a role" in colab.unfit(new_notebook(cells=[new_markdown_cell("see {cite:p}`elman1990`")]))[0]
+    assert (
+        "a role"
+        in colab.unfit(new_notebook(cells=[new_markdown_cell("see {cite:p}`elman1990`")]))[0]
+    )
 
 
 def test_pins_follow_a_freeze_of_colab(capsys):
@@ -59,8 +83,10 @@ def stream(text, name="stdout"):
 def verdicts(tmp_path_factory):
     """{name: what is found wrong} with small notebooks, run by the Python that runs the tests."""
     folder = tmp_path_factory.mktemp("course")
-    data = ('RAW = "https://example.org/raw/main"\nimport urllib.request\n'
-            'print(len(urllib.request.urlopen(f"{RAW}/data/README.md").read()) > 9)')
+    data = (
+        'RAW = "https://example.org/raw/main"\nimport urllib.request\n'
+        'print(len(urllib.request.urlopen(f"{RAW}/data/README.md").read()) > 9)'
+    )
     cases = {
         "exercises/untouched": [("x = 1", []), (UNSOLVED, [])],
         "exercises/broken": [(UNSOLVED, []), ("1 / 0", [])],
@@ -76,21 +102,35 @@ def verdicts(tmp_path_factory):
         path = folder / f"{name}.ipynb"
         path.parent.mkdir(exist_ok=True)
         (path.parent / "helper.py").write_text("x = 1")
-        nbformat.write(new_notebook(cells=[new_code_cell(code, outputs=outputs) for code, outputs in cells]), path)
+        nbformat.write(
+            new_notebook(cells=[new_code_cell(code, outputs=outputs) for code, outputs in cells]),
+            path,
+        )
         faults, fetched = colab.check(path, sys.executable)
         found[name] = "\n".join(faults), fetched
     return found
 
 
-@pytest.mark.parametrize("name, says", [
-    ("exercises/broken", "ZeroDivisionError"), ("exercises/solved", "no cell says"), ("exercises/warns", "careful"),
-    ("book/moved", "0.1239 -> 0.1234"), ("book/claims", "it is not"), ("book/reads", "FileNotFoundError")])
+@pytest.mark.parametrize(
+    "name, says",
+    [
+        ("exercises/broken", "ZeroDivisionError"),
+        ("exercises/solved", "no cell says"),
+        ("exercises/warns", "careful"),
+        ("book/moved", "0.1239 -> 0.1234"),
+        ("book/claims", "it is not"),
+        ("book/reads", "FileNotFoundError"),
+    ],
+)
 def test_planted_fault_is_found(verdicts, name, says):
     assert says in verdicts[name][0]
 
 
 def test_good_notebooks_pass(verdicts):
-    assert verdicts["exercises/untouched"] == ("", []) and verdicts["book/good"] == ("", ["/data/README.md"])
+    assert verdicts["exercises/untouched"] == ("", []) and verdicts["book/good"] == (
+        "",
+        ["/data/README.md"],
+    )
 
 
 @pytest.mark.long

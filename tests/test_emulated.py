@@ -3,6 +3,7 @@
 torch and MKL are told to keep off the processor's wide instructions: sums are added in another order, rounding differs,
 and training makes other networks of it. (On a processor by AMD, MKL_CBWR alone changes nothing.)
 """
+
 import os
 import platform
 import re
@@ -19,21 +20,48 @@ ROOT = Path(__file__).resolve().parents[1]
 EMULATED = {"ATEN_CPU_CAPABILITY": "default", "MKL_CBWR": "COMPATIBLE"}
 SLOWER = 4  # at most, times the published run
 
-pytestmark = [pytest.mark.long, pytest.mark.skipif(platform.machine().lower() not in ("x86_64", "amd64"), reason="only x86 can be told to be slower")]
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(
+        platform.machine().lower() not in ("x86_64", "amd64"),
+        reason="only x86 can be told to be slower",
+    ),
+]
 
 
 def rerun(*paths, cell_seconds=300):
     """What pytest says of notebooks on the emulated processor."""
-    command = [sys.executable, "-m", "pytest", "-c", ROOT / "pytest.ini", "-p", "conftest", "--nbval", "--color=no", "-q",
-               f"--nbval-cell-timeout={cell_seconds}", "-n0", "--rootdir", paths[0].parent, *paths]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-c",
+        ROOT / "pytest.ini",
+        "-p",
+        "conftest",
+        "--nbval",
+        "--color=no",
+        "-q",
+        f"--nbval-cell-timeout={cell_seconds}",
+        "-n0",
+        "--rootdir",
+        paths[0].parent,
+        *paths,
+    ]
     environment = {**os.environ, **EMULATED, "PYTHONPATH": str(ROOT)}
     return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True).stdout
 
 
 def emulated_processor():
-    command = [sys.executable, "-c", "from tools import compare; print(compare.machine()['processor'])"]
+    command = [
+        sys.executable,
+        "-c",
+        "from tools import compare; print(compare.machine()['processor'])",
+    ]
     environment = {**os.environ, **EMULATED}
-    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True).stdout.strip()
+    return subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True
+    ).stdout.strip()
 
 
 @pytest.fixture(scope="module")
@@ -48,16 +76,25 @@ def report(tmp_path_factory):
     (folder / "page.ipynb").rename(folder / "honest.ipynb")
 
     fallen = nbformat.reads(published, 4)
-    output = next(o for c in publish.code_cells(fallen) for o in c.outputs if o.get("metadata", {}).get("sample"))
+    output = next(
+        o
+        for c in publish.code_cells(fallen)
+        for o in c.outputs
+        if o.get("metadata", {}).get("sample")
+    )
     record = output.metadata["sample"]
     assert record["name"] == "accuracy"
     fall = compare.visible_fall(record)[0]
-    record["values"] = [value + fall for value in record["values"]]  # as if it had been better when it was published
+    record["values"] = [
+        value + fall for value in record["values"]
+    ]  # as if it had been better when it was published
     output.data["text/plain"] = f"accuracy: {sample.sample_text(**record)}"
     nbformat.write(fallen, folder / "fallen.ipynb")
 
     stamped = nbformat.reads(published, 4)
-    assert stamped.metadata.published.processor != emulated_processor(), "the stamp does not tell the processors apart"
+    assert stamped.metadata.published.processor != emulated_processor(), (
+        "the stamp does not tell the processors apart"
+    )
     stamped.metadata.published.processor = emulated_processor()
     nbformat.write(stamped, folder / "stamped.ipynb")
 
@@ -70,8 +107,9 @@ def report(tmp_path_factory):
 def test_the_emulation_is_not_empty(report):
     """Stamped as if published on the emulated processor, the page must be told from a run there."""
     out, failed = report
-    assert re.search(r"[1-9]\d* of 32 values differ on the machine that published them", failed["stamped"]), \
-        f"no network changed: the emulation was empty\n{out}"
+    assert re.search(
+        r"[1-9]\d* of 32 values differ on the machine that published them", failed["stamped"]
+    ), f"no network changed: the emulation was empty\n{out}"
 
 
 def test_an_honest_run_elsewhere_passes(report):

@@ -1,4 +1,5 @@
 """Flip-books: both faces, what is published of them, and what is refused."""
+
 import re
 import subprocess
 import sys
@@ -11,16 +12,15 @@ import nbformat
 import pytest
 from matplotlib import pyplot as plt
 from nbclient import NotebookClient
+from test_site import browser  # noqa: F401, a fixture
 
 import tools.flipbook
 from tools import publish
 from tools.flipbook import flipbook
 
-from test_site import browser  # noqa: F401, a fixture
-
 ROOT = Path(__file__).resolve().parents[1]
 WIDGET = "application/vnd.jupyter.widget-view+json"
-DRAW = '''
+DRAW = """
 from matplotlib import pyplot as plt
 
 
@@ -29,23 +29,28 @@ def bar(height, caption="The bar is {} high.", alt="A bar of height {}."):
     ax.bar([0], [height])
     ax.set_title("a < b & 'c' \\"d\\" 50%")
     return fig, caption.format(height), alt.format(height)
-'''
+"""
 exec(DRAW)
 
 
 @pytest.fixture
 def shown(monkeypatch):
     """What a call displays: a function of its arguments that returns (data, metadata)."""
+
     def show(*args, **kwargs):
         sent = []
-        monkeypatch.setattr("IPython.display.display", lambda data, raw, metadata: sent.append((data, metadata)))
+        monkeypatch.setattr(
+            "IPython.display.display", lambda data, raw, metadata: sent.append((data, metadata))
+        )
         flipbook(*args, **kwargs)
         return sent[0]
+
     return show
 
 
 class Tags(HTMLParser):
     """The tags of a text, [(name, attributes)], seen to be closed in the order they were opened."""
+
     def __init__(self, text):
         super().__init__()
         self.found, self.open = [], []
@@ -66,11 +71,20 @@ class Tags(HTMLParser):
 def test_the_page_face_has_a_named_control_and_its_first_frame_shown(shown):
     data, metadata = shown(bar, [1, 2, 3], label="height of W_h", ask="Which?", answer="All.")
     face = Tags(data["text/html"])
-    control, = face.all("input")
-    assert control["type"] == "range" and (control["min"], control["max"], control["value"]) == ("0", "2", "0")
-    assert control["aria-label"] == "height of W_h" and control["aria-valuetext"] == "1: The bar is 1 high."
+    (control,) = face.all("input")
+    assert control["type"] == "range" and (control["min"], control["max"], control["value"]) == (
+        "0",
+        "2",
+        "0",
+    )
+    assert (
+        control["aria-label"] == "height of W_h"
+        and control["aria-valuetext"] == "1: The bar is 1 high."
+    )
     assert [frame.get("class") for frame in face.all("figure")] == ["shown", None, None]
-    assert [image["alt"] for image in face.all("img")] == [f"A bar of height {k}." for k in (1, 2, 3)]
+    assert [image["alt"] for image in face.all("img")] == [
+        f"A bar of height {k}." for k in (1, 2, 3)
+    ]
     assert "height of <b>W</b><sub><i>h</i></sub>: <strong>1</strong>" in data["text/html"]
     assert len(face.all("details")) == len(face.all("noscript")) == 1
     assert metadata == {"flipbook": {"label": "height of W_h", "values": ["1", "2", "3"]}}
@@ -87,7 +101,9 @@ def test_pictures_are_whole_and_the_same_each_time(shown):
     first, again = (shown(bar, [1, 2], label="height")[0]["text/html"] for _ in range(2))
     assert first == again
     source = unquote(Tags(first).all("img")[0]["src"].removeprefix("data:image/svg+xml,"))
-    texts = [node.firstChild.data for node in minidom.parseString(source).getElementsByTagName("text")]
+    texts = [
+        node.firstChild.data for node in minidom.parseString(source).getElementsByTagName("text")
+    ]
     assert "a < b & 'c' \"d\" 50%" in texts
     assert not plt.get_fignums(), "a figure was left open; the notebook would show it a second time"
 
@@ -96,41 +112,57 @@ def test_pictures_are_whole_and_the_same_each_time(shown):
 def test_pictures_are_of_the_kind_that_is_smaller(shown, dots, kind):
     def cloud(n):
         fig, ax = plt.subplots()
-        ax.scatter([k * 0.37 % 1 for k in range(n)], [k * 0.61 % 1 for k in range(n)], s=[k % 7 for k in range(n)])
+        ax.scatter(
+            [k * 0.37 % 1 for k in range(n)],
+            [k * 0.61 % 1 for k in range(n)],
+            s=[k % 7 for k in range(n)],
+        )
         return fig, "Dots.", "Dots."
+
     images = Tags(shown(cloud, [dots, 2 * dots], label="dots")[0]["text/html"]).all("img")
     assert all(image["src"].startswith(f"data:image/{kind}") for image in images)
 
 
 def test_texts_are_text(shown):
     nasty = "<script>alert('x')</script> & \"q\"\nand {}"
-    data, _ = shown(lambda k: bar(k, nasty, nasty), [1, 2], label="a<b \"c\"", ask=nasty, answer=nasty)
+    data, _ = shown(
+        lambda k: bar(k, nasty, nasty), [1, 2], label='a<b "c"', ask=nasty, answer=nasty
+    )
     face = Tags(data["text/html"])
     assert not face.all("script") and face.all("img")[0]["alt"] == nasty.format(1)
     assert face.all("input")[0]["aria-valuetext"] == "1: " + nasty.format(1)
-    assert face.all("input")[0]["aria-label"] == "a<b \"c\""
+    assert face.all("input")[0]["aria-label"] == 'a<b "c"'
 
 
-@pytest.mark.parametrize("values, options, message", [
-    ([], {}, "has 0 frame"),
-    ([1], {}, "has 1 frame"),
-    ([1, 2], {"label": " "}, "needs a label"),
-    ([0.701, 0.702], {"fmt": ".2f"}, "two frames called the same (0.70, 0.70)"),
-    ([1, 2], {"ask": "Which?"}, "a question without an answer"),
-    ([1, 2], {"answer": "All."}, "an answer without a question"),
-])
+@pytest.mark.parametrize(
+    "values, options, message",
+    [
+        ([], {}, "has 0 frame"),
+        ([1], {}, "has 1 frame"),
+        ([1, 2], {"label": " "}, "needs a label"),
+        ([0.701, 0.702], {"fmt": ".2f"}, "two frames called the same (0.70, 0.70)"),
+        ([1, 2], {"ask": "Which?"}, "a question without an answer"),
+        ([1, 2], {"answer": "All."}, "an answer without a question"),
+    ],
+)
 def test_bad_calls_are_told(shown, values, options, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         shown(bar, values, **{"label": "height", **options})
 
 
-@pytest.mark.parametrize("frame, message", [
-    (lambda k: None, "frame(1) must return (figure, caption, alt)"),
-    (lambda k: bar(k)[:2], "frame(1) must return (figure, caption, alt)"),
-    (lambda k: ("no figure", "x", "x"), "frame(1) must return a matplotlib figure first, not str"),
-    (lambda k: bar(k, caption=" "), "frame(1) needs a caption and an alternative text"),
-    (lambda k: bar(k, alt=""), "frame(1) needs a caption and an alternative text"),
-])
+@pytest.mark.parametrize(
+    "frame, message",
+    [
+        (lambda k: None, "frame(1) must return (figure, caption, alt)"),
+        (lambda k: bar(k)[:2], "frame(1) must return (figure, caption, alt)"),
+        (
+            lambda k: ("no figure", "x", "x"),
+            "frame(1) must return a matplotlib figure first, not str",
+        ),
+        (lambda k: bar(k, caption=" "), "frame(1) needs a caption and an alternative text"),
+        (lambda k: bar(k, alt=""), "frame(1) needs a caption and an alternative text"),
+    ],
+)
 def test_bad_frames_are_told(shown, frame, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         shown(frame, [1, 2], label="height")
@@ -144,8 +176,11 @@ def test_an_error_inside_of_frame_is_its_own(shown):
 
 def test_a_page_may_use_any_plain_name():
     """The module's text stands in the page: a page's own `draw` or `page` must not replace one of the helper's."""
-    own = [name for name, value in vars(tools.flipbook).items()
-           if isinstance(value, str) or getattr(value, "__module__", "") == "tools.flipbook"]
+    own = [
+        name
+        for name, value in vars(tools.flipbook).items()
+        if isinstance(value, str) or getattr(value, "__module__", "") == "tools.flipbook"
+    ]
     assert [name for name in own if not name.startswith("_")] == ["flipbook"]
 
 
@@ -160,13 +195,19 @@ def two(shown, tmp_path):
     """A page from disk with two flip-books and nothing else: no stylesheet, no script of the site."""
     books = [shown(bar, values, label="height")[0]["text/html"] for values in ([1, 2, 3], [4, 5])]
     path = tmp_path / "two.html"
-    path.write_text("<!doctype html><meta charset='utf-8'><title>x</title>" + "".join(books), "utf-8")
+    path.write_text(
+        "<!doctype html><meta charset='utf-8'><title>x</title>" + "".join(books), "utf-8"
+    )
     return path.as_uri()
 
 
 def seen(page):
     """The alternative texts of the pictures that can be seen."""
-    return [image.get_attribute("alt")[-2] for image in page.locator(".flipbook img").all() if image.is_visible()]
+    return [
+        image.get_attribute("alt")[-2]
+        for image in page.locator(".flipbook img").all()
+        if image.is_visible()
+    ]
 
 
 def test_the_page_face_moves_alone_by_key_and_by_pointer(two, browser):
@@ -176,11 +217,17 @@ def test_the_page_face_moves_alone_by_key_and_by_pointer(two, browser):
     assert seen(page) == ["1", "4"] and first.bounding_box()["height"] >= 44
     first.focus()
     page.keyboard.press("ArrowRight")
-    assert seen(page) == ["2", "4"] and first.get_attribute("aria-valuetext") == "2: The bar is 2 high."
+    assert (
+        seen(page) == ["2", "4"]
+        and first.get_attribute("aria-valuetext") == "2: The bar is 2 high."
+    )
     page.keyboard.press("End")
     box = second.bounding_box()
     page.touchscreen.tap(box["x"] + box["width"] - 3, box["y"] + box["height"] / 2)
-    assert seen(page) == ["3", "5"] and page.locator(".flipbook strong").all_inner_texts() == ["3", "5"]
+    assert seen(page) == ["3", "5"] and page.locator(".flipbook strong").all_inner_texts() == [
+        "3",
+        "5",
+    ]
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
     page.close()
 
@@ -196,8 +243,13 @@ def test_without_script_the_first_frame_stands(two, browser):
 
 def run(source, folder):
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in source])
-    NotebookClient(notebook, timeout=120, kernel_name="python3", store_widget_state=True,
-                   resources={"metadata": {"path": str(folder)}}).execute()
+    NotebookClient(
+        notebook,
+        timeout=120,
+        kernel_name="python3",
+        store_widget_state=True,
+        resources={"metadata": {"path": str(folder)}},
+    ).execute()
     return notebook
 
 
@@ -225,12 +277,14 @@ control.value = 4
 assert "RuntimeError: too &lt;high&gt;" in text()
 """
     notebook = run([module + DRAW, watch, move], tmp_path)
-    output, = notebook.cells[1].outputs
+    (output,) = notebook.cells[1].outputs
     assert output.data["text/html"] and output.data[WIDGET]["model_id"]
     assert not notebook.cells[2].outputs
 
 
-PAGE = (ROOT / "tests" / "demo.md").read_text().split("# A page")[0] + """
+PAGE = (
+    (ROOT / "tests" / "demo.md").read_text().split("# A page")[0]
+    + """
 ```{code-cell} ipython3
 :tags: [remove-cell]
 
@@ -238,38 +292,58 @@ from tools.flipbook import flipbook
 ```
 
 ```{code-cell} ipython3
-""" + DRAW + """
+"""
+    + DRAW
+    + """
 
 flipbook(bar, [1, 2], label="height")
 ```
 """
+)
 
 
 def test_what_is_published_of_a_flipbook(tmp_path):
     book = tmp_path / "book"
     book.mkdir()
     (book / "flip.md").write_text(PAGE)
-    command = [sys.executable, "-m", "tools.publish", str(book / "flip.md")]  # a process of its own: the browser holds this one's event loop
+    command = [
+        sys.executable,
+        "-m",
+        "tools.publish",
+        str(book / "flip.md"),
+    ]  # a process of its own: the browser holds this one's event loop
     assert subprocess.run(command, cwd=ROOT).returncode == 0
     made = (book / "flip.ipynb").read_text()
     assert "flipbook-frames" in made and "from tools" not in made
-    assert WIDGET not in made.replace(f'\\"{WIDGET}\\"', ""), "only the helper's own code may name the live face"
+    assert WIDGET not in made.replace(f'\\"{WIDGET}\\"', ""), (
+        "only the helper's own code may name the live face"
+    )
     assert "widget-state" not in made and "widgets" not in nbformat.reads(made, 4).metadata
 
 
 def test_nbval_compares_its_name_and_not_its_pictures():
     from conftest import plain
 
-    book = nbformat.v4.new_output("display_data", {"text/plain": "flip-book", "text/html": "<img>", WIDGET: {}},
-                                  metadata={"flipbook": {}})
+    book = nbformat.v4.new_output(
+        "display_data",
+        {"text/plain": "flip-book", "text/html": "<img>", WIDGET: {}},
+        metadata={"flipbook": {}},
+    )
     table = nbformat.v4.new_output("display_data", {"text/html": "<table>"})
-    assert plain(book)["data"] == {"text/plain": "flip-book"} and plain(table)["data"] == {"text/html": "<table>"}
+    assert plain(book)["data"] == {"text/plain": "flip-book"} and plain(table)["data"] == {
+        "text/html": "<table>"
+    }
 
 
 @pytest.mark.parametrize("source", sorted((ROOT / "book").glob("*.ipynb")), ids=lambda p: p.stem)
 def test_flipbooks_of_the_course(source):
     """Each is small enough, and its page too."""
     notebook = nbformat.read(source, 4)
-    books = [o for c in publish.code_cells(notebook) for o in c.outputs if "flipbook" in o.get("metadata", {})]
+    books = [
+        o
+        for c in publish.code_cells(notebook)
+        for o in c.outputs
+        if "flipbook" in o.get("metadata", {})
+    ]
     assert all(len(book.data["text/html"]) < 700_000 for book in books)
     assert not books or source.stat().st_size < 2_000_000

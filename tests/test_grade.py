@@ -1,4 +1,5 @@
 """Grading a class, with each way to break a submission planted once, in one run."""
+
 import csv
 import io
 import json
@@ -104,46 +105,147 @@ NONE = dict.fromkeys(ALL, 0)
 # student: (file name, notebook or text, what each test earns or None when refused, a fragment of its row)
 CASES = {
     "right": ("tiny.ipynb", solved, ALL, ""),
-    "unsolved": ("tiny.ipynb", lambda: build_exercise(MASTER), NONE, "Not attempted yet: t1-double"),
-    "wrong": ("tiny.ipynb", lambda: solved(t1_double="def double(xs):\n    return list(xs)"),
-              {**ALL, "t1-values": 0}, "each number should be doubled"),
-    "loop": ("tiny.ipynb", lambda: solved(t1_double="while True: pass"), NO_DOUBLE, "longer than 4 s"),
-    "loop_swallows": ("tiny.ipynb", lambda: solved(t1_double=f"import time\n{LOOP}"), NO_DOUBLE, "could not be interrupted"),
-    "loop_in_call": ("tiny.ipynb", lambda: solved(t2_mean="def mean(xs):\n    while True: pass"), NO_MEAN, "longer than 4 s"),
-    "cut_off": ("tiny.ipynb", lambda: nbformat.writes(solved())[:900], None, "not a whole notebook"),
+    "unsolved": (
+        "tiny.ipynb",
+        lambda: build_exercise(MASTER),
+        NONE,
+        "Not attempted yet: t1-double",
+    ),
+    "wrong": (
+        "tiny.ipynb",
+        lambda: solved(t1_double="def double(xs):\n    return list(xs)"),
+        {**ALL, "t1-values": 0},
+        "each number should be doubled",
+    ),
+    "loop": (
+        "tiny.ipynb",
+        lambda: solved(t1_double="while True: pass"),
+        NO_DOUBLE,
+        "longer than 4 s",
+    ),
+    "loop_swallows": (
+        "tiny.ipynb",
+        lambda: solved(t1_double=f"import time\n{LOOP}"),
+        NO_DOUBLE,
+        "could not be interrupted",
+    ),
+    "loop_in_call": (
+        "tiny.ipynb",
+        lambda: solved(t2_mean="def mean(xs):\n    while True: pass"),
+        NO_MEAN,
+        "longer than 4 s",
+    ),
+    "cut_off": (
+        "tiny.ipynb",
+        lambda: nbformat.writes(solved())[:900],
+        None,
+        "not a whole notebook",
+    ),
     "not_json": ("tiny.ipynb", lambda: "[" * 100_000, None, "not a whole notebook"),
     "empty": ("tiny.ipynb", lambda: "", None, "is empty"),
     "no_notebook": ("answers.docx", lambda: "x", None, "no notebook"),
-    "test_deleted": ("tiny.ipynb", lambda: without(solved(), "t1-values"), ALL, "t1-values is missing; it was put back"),
-    "test_changed": ("tiny.ipynb", lambda: changed(solved(t1_double="def double(xs):\n    return xs"), "t1-values", "assert True"),
-                     {**ALL, "t1-values": 0}, "t1-values was changed; it was put back"),
-    "answer_deleted": ("tiny.ipynb", lambda: without(solved(), "t2-mean"), NO_MEAN, "answer cell t2-mean is missing"),
+    "test_deleted": (
+        "tiny.ipynb",
+        lambda: without(solved(), "t1-values"),
+        ALL,
+        "t1-values is missing; it was put back",
+    ),
+    "test_changed": (
+        "tiny.ipynb",
+        lambda: changed(
+            solved(t1_double="def double(xs):\n    return xs"), "t1-values", "assert True"
+        ),
+        {**ALL, "t1-values": 0},
+        "t1-values was changed; it was put back",
+    ),
+    "answer_deleted": (
+        "tiny.ipynb",
+        lambda: without(solved(), "t2-mean"),
+        NO_MEAN,
+        "answer cell t2-mean is missing",
+    ),
     "duplicated": ("tiny.ipynb", duplicated, ALL, "t1-double is there 2 times"),
     "colab": ("tiny.ipynb", colab, ALL, ""),
     "stripped": ("tiny.ipynb", stripped, None, "fresh notebook"),
-    "exits": ("tiny.ipynb", lambda: solved(t1_double="import os\nos._exit(1)"), NO_DOUBLE, "ended the process"),
-    "exits_politely": ("tiny.ipynb", lambda: own_cell(solved(t2_mean=MASTER.answers["t2-mean"] + "\nquit()"), "exit()"), ALL, "SystemExit"),
-    "half_a_character": ("tiny.ipynb", lambda: solved(t2_mean="raise ValueError('\\ud800')"), NO_MEAN, "name 'mean' is not defined"),
+    "exits": (
+        "tiny.ipynb",
+        lambda: solved(t1_double="import os\nos._exit(1)"),
+        NO_DOUBLE,
+        "ended the process",
+    ),
+    "exits_politely": (
+        "tiny.ipynb",
+        lambda: own_cell(solved(t2_mean=MASTER.answers["t2-mean"] + "\nquit()"), "exit()"),
+        ALL,
+        "SystemExit",
+    ),
+    "half_a_character": (
+        "tiny.ipynb",
+        lambda: solved(t2_mean="raise ValueError('\\ud800')"),
+        NO_MEAN,
+        "name 'mean' is not defined",
+    ),
     "|pipe": ("tiny.ipynb", solved, ALL, ""),
     "Jose\u0301": ("tiny.ipynb", solved, ALL, ""),
     "sys_exit": ("tiny.ipynb", lambda: solved(t2_mean="raise SystemExit"), NO_MEAN, "SystemExit"),
-    "warns": ("tiny.ipynb", lambda: solved(t2_mean="import sys, warnings\nwarnings.warn('old')\nprint('NNPACK', file=sys.stderr)\n"
-              "def mean(xs):\n    print('x', file=sys.stderr)\n    return sum(xs) / len(xs)"), ALL, ""),
+    "warns": (
+        "tiny.ipynb",
+        lambda: solved(
+            t2_mean="import sys, warnings\nwarnings.warn('old')\nprint('NNPACK', file=sys.stderr)\n"
+            "def mean(xs):\n    print('x', file=sys.stderr)\n    return sum(xs) / len(xs)"
+        ),
+        ALL,
+        "",
+    ),
     "saved_by_safari": ("tiny.ipynb.txt", solved, ALL, ""),
     "copy_of": ("Copy of tiny.ipynb", solved, ALL, ""),
     "downloaded_twice": ("tiny (1).ipynb", solved, ALL, ""),
-    "cheats_helper": ("tiny.ipynb", lambda: own_cell(solved(t2_mean="def mean(xs): return 0"), "abs = lambda x: 0\ndef close(a, b): return True", -1),
-                      NO_MEAN, ""),
-    "switches_asserts_off": ("tiny.ipynb", lambda: own_cell(solved(t2_mean="def mean(xs): return 0"),
-                             "get_ipython().input_transformers_post.append(lambda ls: [l.replace('assert ', 'id, ') for l in ls])"),
-                             {"t1-length": None}, "look at it by eye"),
-    "silences_print": ("tiny.ipynb", lambda: own_cell(solved(), "print = id"), NONE, "redefine print or sys.stdout"),
-    "prints_much": ("tiny.ipynb", lambda: own_cell(solved(), "for _ in range(20000): print('y' * 1000)"), ALL, ""),
+    "cheats_helper": (
+        "tiny.ipynb",
+        lambda: own_cell(
+            solved(t2_mean="def mean(xs): return 0"),
+            "abs = lambda x: 0\ndef close(a, b): return True",
+            -1,
+        ),
+        NO_MEAN,
+        "",
+    ),
+    "switches_asserts_off": (
+        "tiny.ipynb",
+        lambda: own_cell(
+            solved(t2_mean="def mean(xs): return 0"),
+            "get_ipython().input_transformers_post.append(lambda ls: [l.replace('assert ', 'id, ') for l in ls])",
+        ),
+        {"t1-length": None},
+        "look at it by eye",
+    ),
+    "silences_print": (
+        "tiny.ipynb",
+        lambda: own_cell(solved(), "print = id"),
+        NONE,
+        "redefine print or sys.stdout",
+    ),
+    "prints_much": (
+        "tiny.ipynb",
+        lambda: own_cell(solved(), "for _ in range(20000): print('y' * 1000)"),
+        ALL,
+        "",
+    ),
     "older": ("tiny.ipynb", older, ALL, "version 0123456789ab"),
     "older_cells": ("tiny.ipynb", lambda: older("t2-average"), None, "t2-average are no more"),
     "reordered": ("tiny.ipynb", reordered, ALL, ""),
-    "syntax": ("tiny.ipynb", lambda: solved(t2_mean="def mean(xs) return 3"), NO_MEAN, "SyntaxError"),
-    "memory": ("tiny.ipynb", lambda: solved(t2_mean="def mean(xs): return bytearray(10**11)"), NO_MEAN, "MemoryError"),
+    "syntax": (
+        "tiny.ipynb",
+        lambda: solved(t2_mean="def mean(xs) return 3"),
+        NO_MEAN,
+        "SyntaxError",
+    ),
+    "memory": (
+        "tiny.ipynb",
+        lambda: solved(t2_mean="def mean(xs): return bytearray(10**11)"),
+        NO_MEAN,
+        "MemoryError",
+    ),
     "=cmd|' /C calc'!A0": ("tiny.ipynb", lambda: solved(t3_why=EVIL), ALL, ""),
 }
 
@@ -166,9 +268,25 @@ def graded(tmp_path_factory):
 
 
 def command(folder, *more, subs="subs", cwd=ROOT, seconds=300, **options):
-    line = [sys.executable, "-m", "tools.grade", folder / subs, folder / "grades.csv", "--masters", MASTERS,
-            "--cell-seconds", "4", "--seconds", "60", "--jobs", "2", *more]
-    return subprocess.run([str(x) for x in line], cwd=cwd, text=True, capture_output=True, timeout=seconds, **options)
+    line = [
+        sys.executable,
+        "-m",
+        "tools.grade",
+        folder / subs,
+        folder / "grades.csv",
+        "--masters",
+        MASTERS,
+        "--cell-seconds",
+        "4",
+        "--seconds",
+        "60",
+        "--jobs",
+        "2",
+        *more,
+    ]
+    return subprocess.run(
+        [str(x) for x in line], cwd=cwd, text=True, capture_output=True, timeout=seconds, **options
+    )
 
 
 def rows(path):
@@ -178,7 +296,9 @@ def rows(path):
 
 def earned(row):
     parts = [part.split() for part in row["questions"].split("; ") if part]
-    return {id: None if score.startswith("?") else float(score.split("/")[0]) for id, score in parts}
+    return {
+        id: None if score.startswith("?") else float(score.split("/")[0]) for id, score in parts
+    }
 
 
 @pytest.mark.parametrize("student", CASES)
@@ -207,10 +327,30 @@ def test_written_answers_wait_for_a_person(graded):
 def test_no_cell_of_the_csv_is_a_formula(graded):
     text = (graded[1] / "grades.csv").read_text("utf-8-sig")
     assert "'=cmd" in text
-    assert not [c for row in csv.reader(io.StringIO(text)) for c in row if c[:1] in tuple("=+-@\t\r")]
+    assert not [
+        c for row in csv.reader(io.StringIO(text)) for c in row if c[:1] in tuple("=+-@\t\r")
+    ]
 
 
-@pytest.mark.parametrize("text", ["=1", "+1", "-1", "@x", "\t=1", "\r\n=1", " =1", "\u200b=1", "\uff1d1", "\u22121", "a;=1", 'a,"=1', "|x", "%x"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "=1",
+        "+1",
+        "-1",
+        "@x",
+        "\t=1",
+        "\r\n=1",
+        " =1",
+        "\u200b=1",
+        "\uff1d1",
+        "\u22121",
+        "a;=1",
+        'a,"=1',
+        "|x",
+        "%x",
+    ],
+)
 def test_formulas_are_made_harmless(text):
     made = grade.harmless(text)
     assert "'" in made and not made.startswith(tuple(grade.RUNS)) and ";=" not in made
@@ -218,14 +358,18 @@ def test_formulas_are_made_harmless(text):
 
 
 def test_feedback_is_harmless(graded):
-    page = (graded[1] / "feedback" / feedback.file_name("=cmd|' /C calc'!A0".replace("/", "\u2215"))).read_text()
+    page = (
+        graded[1] / "feedback" / feedback.file_name("=cmd|' /C calc'!A0".replace("/", "\u2215"))
+    ).read_text()
     assert "<script" not in page and "<img" not in page and "&lt;script&gt;alert(1)" in page
     assert "default-src 'none'" in page
     page = (graded[1] / "feedback" / "wrong.html").read_text()
     assert "each number should be doubled" in page and "0 of 2 points" in page
     assert len(list((graded[1] / "feedback").glob("*.html"))) == len(CASES) + 2
     assert feedback.file_name("\udcff") != feedback.file_name("\udcfe")  # names that are not UTF-8
-    assert feedback.file_name("../../x") != feedback.file_name("x") and "/" not in feedback.file_name("../../x")
+    assert feedback.file_name("../../x") != feedback.file_name(
+        "x"
+    ) and "/" not in feedback.file_name("../../x")
 
 
 def test_output_shows_progress_and_a_summary(graded):
@@ -237,12 +381,20 @@ def test_a_setup_that_does_not_run_is_not_the_students_fault(tmp_path):
     """A machine so busy that `import torch` takes too long must not give zero points; the next run tries again."""
     slow = MASTERS / "tiny.md"
     (tmp_path / "masters").mkdir()
-    (tmp_path / "masters" / "tiny.md").write_text(slow.read_text().replace("import random\n", "import random\nimport time\ntime.sleep(60)\n", 1))
+    (tmp_path / "masters" / "tiny.md").write_text(
+        slow.read_text().replace(
+            "import random\n", "import random\nimport time\ntime.sleep(60)\n", 1
+        )
+    )
     (tmp_path / "subs" / "ada").mkdir(parents=True)
     nbformat.write(solved(), tmp_path / "subs" / "ada" / "tiny.ipynb")
     done = command(tmp_path, "--masters", tmp_path / "masters")
     row = rows(tmp_path / "grades.csv")["ada"]
-    assert done.returncode == 1 and row["points"] == "" and "the setup cell, which the exercise gives, failed" in row["note"]
+    assert (
+        done.returncode == 1
+        and row["points"] == ""
+        and "the setup cell, which the exercise gives, failed" in row["note"]
+    )
 
 
 @pytest.mark.long
@@ -253,8 +405,15 @@ def test_limits_end_everything_that_was_started(tmp_path):
     nbformat.write(solved(t2_mean=start), tmp_path / "subs" / "slow" / "tiny.ipynb")
     done = command(tmp_path, "--cell-seconds", "90", "--seconds", "12")
     row = rows(tmp_path / "grades.csv")["slow"]
-    assert done.returncode == 0 and earned(row) == {**NO_MEAN, "t3-why": None} and "longer than 12 s" in row["lost"]
-    assert "sleep 4321" not in subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True).stdout
+    assert (
+        done.returncode == 0
+        and earned(row) == {**NO_MEAN, "t3-why": None}
+        and "longer than 12 s" in row["lost"]
+    )
+    assert (
+        "sleep 4321"
+        not in subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True).stdout
+    )
 
 
 def test_a_second_run_repeats_nothing_and_a_changed_file_is_graded_again(graded):
@@ -263,24 +422,43 @@ def test_a_second_run_repeats_nothing_and_a_changed_file_is_graded_again(graded)
     nbformat.write(solved(t2_mean="def mean(xs): return 3.5"), path)
     done = command(folder, "--regrade", "right")
     assert "[2/2]" in done.stdout, done.stdout
-    assert done.returncode == 1 and earned(rows(folder / "grades.csv")["wrong"]) == {**NO_MEAN, "t3-why": None}
+    assert done.returncode == 1 and earned(rows(folder / "grades.csv")["wrong"]) == {
+        **NO_MEAN,
+        "t3-why": None,
+    }
     assert command(folder, "--regrade", "nobody").returncode == 2
 
 
 def test_marks_are_merged_or_refused_whole(graded):
     _, folder, _ = graded
     marks = folder / "marks.csv"
-    marks.write_text("student,question,points,comment\nright,t3-why,1.5,Good\nloop,t1-length,0.5,half\ncolab,t3-why,,\n")
+    marks.write_text(
+        "student,question,points,comment\nright,t3-why,1.5,Good\nloop,t1-length,0.5,half\ncolab,t3-why,,\n"
+    )
     command(folder, "--marks", marks, "--feedback", folder / "feedback")
     got = rows(folder / "grades.csv")
-    assert got["right"]["points"] == "6.5" and got["right"]["by hand"] == "" and earned(got["loop"])["t1-length"] == 0.5
+    assert (
+        got["right"]["points"] == "6.5"
+        and got["right"]["by hand"] == ""
+        and earned(got["loop"])["t1-length"] == 0.5
+    )
     assert "Good" in (folder / "feedback" / "right.html").read_text()
     before = (folder / "grades.csv").read_bytes()
-    for bad, why in [("right,t3-why,9,", "0 to 2"), ("right,t3-why,nan,", "0 to 2"), ("right,t9,1,", "no question"),
-                     ("who,t3-why,1,", "no submission"), ("right,t3-why,x,", "a number"), ("right,t3-why,1,\nright,t3-why,1,", "twice")]:
+    for bad, why in [
+        ("right,t3-why,9,", "0 to 2"),
+        ("right,t3-why,nan,", "0 to 2"),
+        ("right,t9,1,", "no question"),
+        ("who,t3-why,1,", "no submission"),
+        ("right,t3-why,x,", "a number"),
+        ("right,t3-why,1,\nright,t3-why,1,", "twice"),
+    ]:
         marks.write_text(f"student,question,points,comment\n{bad}\n")
         done = command(folder, "--marks", marks)
-        assert done.returncode == 2 and why in done.stderr and (folder / "grades.csv").read_bytes() == before
+        assert (
+            done.returncode == 2
+            and why in done.stderr
+            and (folder / "grades.csv").read_bytes() == before
+        )
 
 
 def test_what_to_mark_comes_back_as_a_spreadsheet_saves_it(graded):
@@ -289,7 +467,11 @@ def test_what_to_mark_comes_back_as_a_spreadsheet_saves_it(graded):
     with open(folder / "to-mark.csv", newline="", encoding="utf-8-sig") as f:
         filled = [{**r, "points": "0,5", "comment": "très bien"} for r in csv.DictReader(f)]
     assert {"'|pipe", "Jose\u0301"} <= {r["student"] for r in filled}
-    filled = [{**r, "student": unicodedata.normalize("NFC", r["student"]), "answer": ""} for r in filled if "\u2215" not in r["student"]]
+    filled = [
+        {**r, "student": unicodedata.normalize("NFC", r["student"]), "answer": ""}
+        for r in filled
+        if "\u2215" not in r["student"]
+    ]
     text = io.StringIO(newline="")
     writer = csv.DictWriter(text, filled[0], delimiter=";")
     writer.writeheader()
@@ -298,22 +480,32 @@ def test_what_to_mark_comes_back_as_a_spreadsheet_saves_it(graded):
         (folder / "saved.csv").write_bytes(text.getvalue().encode(encoding))
         done = command(folder, "--marks", folder / "saved.csv")
         assert done.returncode == 1 and not done.stderr, done.stderr
-        assert {rows(folder / "grades.csv")[s]["points"] for s in ("|pipe", "Jose\u0301", "right")} == {"5.5"}
+        assert {
+            rows(folder / "grades.csv")[s]["points"] for s in ("|pipe", "Jose\u0301", "right")
+        } == {"5.5"}
 
 
 def test_what_cannot_go_well_is_said_before_anything_is_graded(tmp_path):
     (tmp_path / "subs").mkdir()
-    run = lambda out, *more: grade.main([str(x) for x in (tmp_path / "subs", out, "--masters", MASTERS, *more)])
+    run = lambda out, *more: grade.main(
+        [str(x) for x in (tmp_path / "subs", out, "--masters", MASTERS, *more)]
+    )
     with pytest.MonkeyPatch.context() as patch:
         said = []
         patch.setattr("builtins.print", lambda *words, **_: said.append(" ".join(map(str, words))))
         assert run(tmp_path / "grades.csv") == 2 and "nobody handed in" in said[-1]
         assert run(tmp_path / "subs" / "grades.csv") == 2 and "would be taken for one" in said[-1]
         assert run(tmp_path) == 2 and "is a folder; name a file" in said[-1]
-        assert run(tmp_path / "grades.csv", "--marks", tmp_path / "absent.csv") == 2 and "absent.csv" in said[-1]
+        assert (
+            run(tmp_path / "grades.csv", "--marks", tmp_path / "absent.csv") == 2
+            and "absent.csv" in said[-1]
+        )
         (tmp_path / "subs" / "x.txt").write_text("")
         (tmp_path / "grades.csv.journal").write_text("{}\n")
-        assert run(tmp_path / "grades.csv") == 2 and "grades.csv.journal, line 1: is no grade" in said[-1]
+        assert (
+            run(tmp_path / "grades.csv") == 2
+            and "grades.csv.journal, line 1: is no grade" in said[-1]
+        )
     assert not (tmp_path / "grades.csv").exists()
 
 
@@ -322,7 +514,17 @@ def test_a_kill_loses_and_repeats_nothing(tmp_path):
         (tmp_path / "subs" / f"s{k}").mkdir(parents=True)
         nbformat.write(solved(), tmp_path / "subs" / f"s{k}" / "tiny.ipynb")
     journal = tmp_path / "grades.csv.journal"
-    line = [sys.executable, "-m", "tools.grade", tmp_path / "subs", tmp_path / "grades.csv", "--masters", MASTERS, "--jobs", "1"]
+    line = [
+        sys.executable,
+        "-m",
+        "tools.grade",
+        tmp_path / "subs",
+        tmp_path / "grades.csv",
+        "--masters",
+        MASTERS,
+        "--jobs",
+        "1",
+    ]
     with subprocess.Popen(list(map(str, line)), cwd=ROOT, stdout=subprocess.DEVNULL) as running:
         while not (journal.exists() and journal.read_bytes().count(b"\n") >= 2):
             time.sleep(0.05)
@@ -334,7 +536,11 @@ def test_a_kill_loses_and_repeats_nothing(tmp_path):
     done = command(tmp_path)
     assert done.returncode == 0 and f"{whole.count(10)} graded before" in done.stdout
     lines = journal.read_bytes()
-    assert lines.startswith(whole) and lines.count(b"\n") == 5 and len(rows(tmp_path / "grades.csv")) == 5
+    assert (
+        lines.startswith(whole)
+        and lines.count(b"\n") == 5
+        and len(rows(tmp_path / "grades.csv")) == 5
+    )
 
 
 def test_names_of_learning_platforms(tmp_path):
@@ -351,9 +557,21 @@ def test_names_of_learning_platforms(tmp_path):
         link.external_attr = 0o120777 << 16
         z.writestr(link, "/etc/passwd")
     found = {s.student: s for s in submissions.find(path)}
-    assert sorted(found) == ["Ada Byron_12345", "Bo_77", "bomb", "curiemarie_LATE_123", "dan", "eve", "fay"]
+    assert sorted(found) == [
+        "Ada Byron_12345",
+        "Bo_77",
+        "bomb",
+        "curiemarie_LATE_123",
+        "dan",
+        "eve",
+        "fay",
+    ]
     assert found["Bo_77"].file == "Copy of tiny.ipynb" and found["dan"].file == "tiny (1).ipynb"
-    assert "leads out" in found["eve"].fault and "larger than" in found["bomb"].fault and "link" in found["fay"].fault
+    assert (
+        "leads out" in found["eve"].fault
+        and "larger than" in found["bomb"].fault
+        and "link" in found["fay"].fault
+    )
     assert os.listdir(tmp_path) == ["class.zip"]
 
 
@@ -361,19 +579,42 @@ def test_two_files_of_one_name_are_two_rows(tmp_path):
     path = tmp_path / "class.zip"
     with zipfile.ZipFile(path, "w") as z, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # zipfile's own, for the same name twice
-        for name in ("byronada_12_34_tiny.ipynb", "byronada_12_35_tiny.ipynb", "Bo/tiny.ipynb", "Bo/tiny.ipynb", "cy.ipynb", "cy/cy.ipynb"):
+        for name in (
+            "byronada_12_34_tiny.ipynb",
+            "byronada_12_35_tiny.ipynb",
+            "Bo/tiny.ipynb",
+            "Bo/tiny.ipynb",
+            "cy.ipynb",
+            "cy/cy.ipynb",
+        ):
             z.writestr(name, "{}")
     found = [(s.student, s.file) for s in submissions.find(path)]
-    assert len(set(found)) == 6 and ("byronada_12", "byronada_12_35_tiny.ipynb") in found and ("Bo", "Bo/tiny.ipynb") in found
+    assert (
+        len(set(found)) == 6
+        and ("byronada_12", "byronada_12_35_tiny.ipynb") in found
+        and ("Bo", "Bo/tiny.ipynb") in found
+    )
 
 
-@pytest.mark.parametrize("names, students", [
-    (["hw/Ada/x.ipynb", "hw/Bo/x.ipynb", "hw/Bo/more/y.ipynb"], {"Ada", "Bo"}),
-    (["a/b/Ada_1_assignsubmission_file_x.ipynb", "a/b/Bo_2_assignsubmission_file_x.ipynb"], {"Ada_1", "Bo_2"}),
-    (["Ada/x.ipynb", "Ada/y.ipynb"], {"Ada"}),
-    (["Ada/1/x.ipynb", "Bo/1/x.ipynb"], {"Ada", "Bo"}),
-    (["Ada_1_assignsubmission_file_x.ipynb", "Ada_1_assignsubmission_onlinetext_onlinetext.html"], {"Ada_1"}),
-])
+@pytest.mark.parametrize(
+    "names, students",
+    [
+        (["hw/Ada/x.ipynb", "hw/Bo/x.ipynb", "hw/Bo/more/y.ipynb"], {"Ada", "Bo"}),
+        (
+            ["a/b/Ada_1_assignsubmission_file_x.ipynb", "a/b/Bo_2_assignsubmission_file_x.ipynb"],
+            {"Ada_1", "Bo_2"},
+        ),
+        (["Ada/x.ipynb", "Ada/y.ipynb"], {"Ada"}),
+        (["Ada/1/x.ipynb", "Bo/1/x.ipynb"], {"Ada", "Bo"}),
+        (
+            [
+                "Ada_1_assignsubmission_file_x.ipynb",
+                "Ada_1_assignsubmission_onlinetext_onlinetext.html",
+            ],
+            {"Ada_1"},
+        ),
+    ],
+)
 def test_a_folder_around_the_students_folders_is_no_student(tmp_path, names, students):
     for name in names:
         path = tmp_path / "subs" / name
@@ -389,8 +630,12 @@ def test_a_folder_around_the_students_folders_is_no_student(tmp_path, names, stu
 @pytest.mark.long
 def test_a_class_of_200(tmp_path):
     """Two hundred notebooks in one go: every grade right, the summary tells what was hard, memory stays bounded."""
-    kinds = {"solved": solved(), "untouched": build_exercise(MASTER), "wrong": solved(t1_double="def double(xs):\n    return list(xs)"),
-             "half": solved(t2_mean="raise NotAttempted('t2-mean')")}
+    kinds = {
+        "solved": solved(),
+        "untouched": build_exercise(MASTER),
+        "wrong": solved(t1_double="def double(xs):\n    return list(xs)"),
+        "half": solved(t2_mean="raise NotAttempted('t2-mean')"),
+    }
     points = {"solved": "5", "untouched": "0", "wrong": "3", "half": "3"}
     for k in range(200):
         kind = list(kinds)[k % 4]
@@ -398,14 +643,21 @@ def test_a_class_of_200(tmp_path):
         nbformat.write(kinds[kind], tmp_path / "subs" / f"{kind}-{k}" / "tiny.ipynb")
     start = time.monotonic()
     done = command(tmp_path, "--feedback", tmp_path / "feedback", seconds=3600)
-    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024  # of the largest single process, kernels included
+    peak = (
+        resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024
+    )  # of the largest single process, kernels included
     print(f"{time.monotonic() - start:.0f} s, largest process {peak} MB")
     assert done.returncode == 0, done.stderr
     got = rows(tmp_path / "grades.csv")
-    assert len(got) == 200 and {s: r["points"] for s, r in got.items()} == {s: points[s.split("-")[0]] for s in got}
+    assert len(got) == 200 and {s: r["points"] for s, r in got.items()} == {
+        s: points[s.split("-")[0]] for s in got
+    }
     assert len(list((tmp_path / "feedback").glob("*.html"))) == 200
     assert "[200/200]" in done.stdout and "tiny: 200 graded, mean 2.75 of 7" in done.stdout
-    assert re.search(r"t1-values +100 of 200 in full; 50 times: ", done.stdout) and "150 to mark by hand" in done.stdout
+    assert (
+        re.search(r"t1-values +100 of 200 in full; 50 times: ", done.stdout)
+        and "150 to mark by hand" in done.stdout
+    )
     assert peak < 1000
 
 
@@ -415,13 +667,19 @@ def test_student_code_is_kept_apart(tmp_path):
     if not shield.mounts:
         pytest.skip(f"this machine keeps student code from {shield}")
     (tmp_path / "subs" / "nosy").mkdir(parents=True)
-    look = (f"import os, socket, json\nfound = [os.listdir({str(ROOT / 'solutions')!r}) + os.listdir('.')]\n"
-            "try:\n    socket.create_connection(('127.0.0.1', 22), 1)\nexcept OSError as e:\n    found.append(e.errno)\n"
-            f"for secret in {str(ROOT / '.git')!r}, {str(tmp_path / 'grades.csv.journal')!r}:\n"
-            "    try:\n        found[0] += os.listdir(secret) if os.path.isdir(secret) else open(secret).readlines()\n"
-            "    except OSError:\n        pass\n"
-            "found.append(sum(p.isdigit() for p in os.listdir('/proc')) < 5)\nraise ValueError(json.dumps(found))")
+    look = (
+        f"import os, socket, json\nfound = [os.listdir({str(ROOT / 'solutions')!r}) + os.listdir('.')]\n"
+        "try:\n    socket.create_connection(('127.0.0.1', 22), 1)\nexcept OSError as e:\n    found.append(e.errno)\n"
+        f"for secret in {str(ROOT / '.git')!r}, {str(tmp_path / 'grades.csv.journal')!r}:\n"
+        "    try:\n        found[0] += os.listdir(secret) if os.path.isdir(secret) else open(secret).readlines()\n"
+        "    except OSError:\n        pass\n"
+        "found.append(sum(p.isdigit() for p in os.listdir('/proc')) < 5)\nraise ValueError(json.dumps(found))"
+    )
     nbformat.write(solved(t2_mean=look), tmp_path / "subs" / "nosy" / "tiny.ipynb")
     command(tmp_path)
     note = rows(tmp_path / "grades.csv")["nosy"]["note"]
-    assert json.loads(note[note.index("[["):note.rindex("]") + 1]) == [[], 101, True]  # nothing, network unreachable
+    assert json.loads(note[note.index("[[") : note.rindex("]") + 1]) == [
+        [],
+        101,
+        True,
+    ]  # nothing, network unreachable

@@ -1,4 +1,5 @@
 """The code names of the notation table are the names that the pages use, and no page has names of its own for the same things."""
+
 import ast
 import re
 from pathlib import Path
@@ -9,8 +10,27 @@ import pytest
 BOOK = Path(__file__).resolve().parents[1] / "book"
 TABLE = re.findall(r"^\|(.*)\|(.*)\|(.*)\|(.*)\|$", (BOOK / "notation.md").read_text(), re.M)[2:]
 NAMES = sorted({name for *_, code in TABLE for name in re.findall(r"`(\w+)`", code)})
-OTHERS = {"W_x", "W_h", "W_y", "Wxh", "Whh", "Why", "W_xh", "W_hh", "W_hy", "w_h", "b_h", "hidden", "hidden_state", "h_t_minus_1",
-          "d_hidden", "hidden_size", "hidden_dim", "input_size", "sequence_length"}
+OTHERS = {
+    "W_x",
+    "W_h",
+    "W_y",
+    "Wxh",
+    "Whh",
+    "Why",
+    "W_xh",
+    "W_hh",
+    "W_hy",
+    "w_h",
+    "b_h",
+    "hidden",
+    "hidden_state",
+    "h_t_minus_1",
+    "d_hidden",
+    "hidden_size",
+    "hidden_dim",
+    "input_size",
+    "sequence_length",
+}
 
 
 def names_used(page):
@@ -20,7 +40,11 @@ def names_used(page):
         if cell.cell_type != "code" or "remove-cell" in cell.metadata.get("tags", []):
             continue
         for node in ast.walk(ast.parse(cell.source)):
-            used |= {getattr(node, "id", None), getattr(node, "arg", None), getattr(node, "name", None)}
+            used |= {
+                getattr(node, "id", None),
+                getattr(node, "arg", None),
+                getattr(node, "name", None),
+            }
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 used.add(node.value)
     return used

@@ -1,4 +1,5 @@
 """publish: what is stale runs, what moved is kept back, nothing is half-written."""
+
 import os
 import re
 import resource
@@ -54,15 +55,26 @@ def test_every_notebook_of_the_course_is_current():
 
 def test_every_page_is_listed():
     """Only what _toc.yml names is built: a page left out of it would be missing, and nothing else would say so."""
-    listed = {line.split("file:")[1].strip() for line in (ROOT / "_toc.yml").read_text("utf-8").splitlines() if "file:" in line}
-    made = {str(p.relative_to(ROOT)) for folder in ("book", "exercises", "solutions") for p in (ROOT / folder).glob("*.ipynb")}
+    listed = {
+        line.split("file:")[1].strip()
+        for line in (ROOT / "_toc.yml").read_text("utf-8").splitlines()
+        if "file:" in line
+    }
+    made = {
+        str(p.relative_to(ROOT))
+        for folder in ("book", "exercises", "solutions")
+        for p in (ROOT / folder).glob("*.ipynb")
+    }
     assert listed >= made, f"in no place of _toc.yml: {', '.join(sorted(made - listed))}"
 
 
 def test_no_results_are_typed_by_publish_itself(published):
     text = made(published)
     assert "{{" not in nbformat.reads(text, 4).cells[-1].source
-    assert "28~of~32 trained, to 0.9" in text.replace("\N{NO-BREAK SPACE}", "~") and "1,184 parameters" in text
+    assert (
+        "28~of~32 trained, to 0.9" in text.replace("\N{NO-BREAK SPACE}", "~")
+        and "1,184 parameters" in text
+    )
     assert "from tools" not in text
 
 
@@ -83,7 +95,9 @@ def test_forced_rerun_changes_nothing_but_its_stamp(book):
 def test_prose_edit_keeps_outputs_and_is_quick(book):
     edit(book, "The cell has", "Our cell has")
     before = nbformat.reads(made(book), 4).metadata["published"]
-    spent = lambda: sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])  # a busy machine does not count
+    spent = lambda: sum(
+        resource.getrusage(resource.RUSAGE_CHILDREN)[:2]
+    )  # a busy machine does not count
     before_run = spent()
     subprocess.run([sys.executable, "-m", "tools.publish", book / "demo.md"], check=True, cwd=ROOT)
     assert spent() - before_run < 2, "seconds of computing"
@@ -130,7 +144,10 @@ def test_unknown_binding_keeps_the_run(book, capsys):
     before = made(book)
     edit(book, "{{accuracy}}", "{{acuracy}}")
     assert run(book, "--check") == 1 and run(book) == 1 and made(book) == before
-    assert "no value is published as 'acuracy'. Published: accuracy, gradient" in capsys.readouterr().err
+    assert (
+        "no value is published as 'acuracy'. Published: accuracy, gradient"
+        in capsys.readouterr().err
+    )
 
 
 def test_unknown_binding_in_a_changed_page_is_mended_without_another_run(book, capsys):
@@ -150,7 +167,15 @@ def test_edited_notebook_is_stale(book, capsys):
 
 def change_outputs(book, change):
     notebook = nbformat.reads(made(book), 4)
-    change([o for c in publish.code_cells(notebook) for o in c.outputs if "sample" in o.get("metadata", {})], notebook)
+    change(
+        [
+            o
+            for c in publish.code_cells(notebook)
+            for o in c.outputs
+            if "sample" in o.get("metadata", {})
+        ],
+        notebook,
+    )
     (book / "demo.ipynb").write_text(nbformat.writes(notebook) + "\n")
 
 
@@ -161,14 +186,23 @@ def better(samples, _):
 def counted_twice(samples, notebook):
     values = samples[0].metadata["sample"]["values"]
     values[1], samples[0].metadata["sample"]["fingerprint"] = values[0], None
-    notebook.metadata["published"].pop("outputs")  # as in a notebook from before outputs were kept in mind
+    notebook.metadata["published"].pop(
+        "outputs"
+    )  # as in a notebook from before outputs were kept in mind
 
 
 def output_gone(_, notebook):
     next(c for c in publish.code_cells(notebook) if c.outputs).outputs.pop()
 
 
-@pytest.mark.parametrize("change, says", [(better, "outputs were edited"), (output_gone, "outputs were edited"), (counted_twice, "twice|counts")])
+@pytest.mark.parametrize(
+    "change, says",
+    [
+        (better, "outputs were edited"),
+        (output_gone, "outputs were edited"),
+        (counted_twice, "twice|counts"),
+    ],
+)
 def test_edited_outputs_are_stale_and_never_bound(book, capsys, change, says):
     change_outputs(book, change)
     assert run(book, "--check") == 1 and re.search(says, capsys.readouterr().out)
@@ -183,18 +217,35 @@ def test_a_broken_notebook_is_told(book, capsys):
 
 
 def test_a_notebook_without_a_source_is_told(tmp_path):
-    for name in "book/a.ipynb", "book/b.ipynb", "book/b.md", "exercises/x.ipynb", "exercises/y.ipynb", "solutions/y.md", "solutions/z.ipynb":
+    for name in (
+        "book/a.ipynb",
+        "book/b.ipynb",
+        "book/b.md",
+        "exercises/x.ipynb",
+        "exercises/y.ipynb",
+        "solutions/y.md",
+        "solutions/z.ipynb",
+    ):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("")
-    assert [e.split(":")[0] for e in publish.orphans(tmp_path)] == ["book/a.ipynb", "solutions/z.ipynb", "exercises/x.ipynb"]
+    assert [e.split(":")[0] for e in publish.orphans(tmp_path)] == [
+        "book/a.ipynb",
+        "solutions/z.ipynb",
+        "exercises/x.ipynb",
+    ]
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_stopped_publish_leaves_the_published_notebook(book, how):
     before = made(book)
     edit(book, "rate = 0.05", "rate = 0.05\nimport time; time.sleep(60)")
-    process = subprocess.Popen([sys.executable, "-m", "tools.publish", book / "demo.md"], cwd=ROOT, start_new_session=True,
-                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tools.publish", book / "demo.md"],
+        cwd=ROOT,
+        start_new_session=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     time.sleep(5)
     os.kill(process.pid, how)
     assert process.wait(timeout=20) != 0

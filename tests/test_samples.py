@@ -1,4 +1,5 @@
 """A published number is a sample: what pytest must notice when it re-runs a notebook, each on a planted fault."""
+
 import os
 import re
 import subprocess
@@ -19,8 +20,12 @@ ELSEWHERE = "another processor"
 
 
 def records_of(notebook):
-    return {o.metadata["sample"]["name"]: o.metadata["sample"]
-            for c in publish.code_cells(notebook) for o in c.outputs if "sample" in o.get("metadata", {})}
+    return {
+        o.metadata["sample"]["name"]: o.metadata["sample"]
+        for c in publish.code_cells(notebook)
+        for o in c.outputs
+        if "sample" in o.get("metadata", {})
+    }
 
 
 def shift(record, by):
@@ -30,7 +35,12 @@ def shift(record, by):
 
 def rewrite(notebook):
     """Make the texts say what the (changed) values say."""
-    for output in (o for c in publish.code_cells(notebook) for o in c.outputs if "sample" in o.get("metadata", {})):
+    for output in (
+        o
+        for c in publish.code_cells(notebook)
+        for o in c.outputs
+        if "sample" in o.get("metadata", {})
+    ):
         record = output.metadata["sample"]
         output.data["text/plain"] = f"{record['name']}: {sample.sample_text(**record)}"
 
@@ -39,7 +49,9 @@ def last_digit(notebook):
     value = records_of(notebook)["gradient"]["values"][3]
     digits = f"{value:.17g}"
     mantissa, exponent = digits.split("e")
-    records_of(notebook)["gradient"]["values"][3] = float(f"{mantissa[:-2]}{(int(mantissa[-2]) + 1) % 10}{mantissa[-1]}e{exponent}")
+    records_of(notebook)["gradient"]["values"][3] = float(
+        f"{mantissa[:-2]}{(int(mantissa[-2]) + 1) % 10}{mantissa[-1]}e{exponent}"
+    )
 
 
 def elsewhere(notebook):
@@ -49,7 +61,9 @@ def elsewhere(notebook):
 def promised_fall(notebook):
     elsewhere(notebook)
     record = records_of(notebook)["accuracy"]
-    shift(record, 1.5 * compare.visible_fall(record)[0])  # 1.5: seen nearly always, not four times in five
+    shift(
+        record, 1.5 * compare.visible_fall(record)[0]
+    )  # 1.5: seen nearly always, not four times in five
 
 
 def fewer_trained(notebook):
@@ -79,7 +93,11 @@ def not_a_number(notebook):
 
 def in_text(old, new):
     def change(notebook):
-        cell = next(c for c in publish.code_cells(notebook) if "print(" in c.source and "sample" not in c.source)
+        cell = next(
+            c
+            for c in publish.code_cells(notebook)
+            if "print(" in c.source and "sample" not in c.source
+        )
         assert old in cell.outputs[0].text
         cell.outputs[0].text = cell.outputs[0].text.replace(old, new)
 
@@ -87,7 +105,12 @@ def in_text(old, new):
 
 
 def edited_text(notebook):
-    output = next(o for c in publish.code_cells(notebook) for o in c.outputs if "sample" in o.get("metadata", {}))
+    output = next(
+        o
+        for c in publish.code_cells(notebook)
+        for o in c.outputs
+        if "sample" in o.get("metadata", {})
+    )
     output.data["text/plain"] = output.data["text/plain"].replace("0.7", "0.9")
 
 
@@ -98,7 +121,9 @@ def no_output(notebook):
 
 def extra_output(notebook):
     cell = next(c for c in publish.code_cells(notebook) if c.outputs and "exact(" in c.source)
-    cell.source = cell.source.replace('exact("parameters"', 'exact("weights", 3)\nexact("parameters"')
+    cell.source = cell.source.replace(
+        'exact("parameters"', 'exact("weights", 3)\nexact("parameters"'
+    )
 
 
 def unexecuted(notebook):
@@ -125,7 +150,11 @@ FAULTS = {  # the planted fault -> what the report must say
     unexecuted: "this cell is not executed in the published notebook",
     dead_kernel: r"the kernel of \w+.ipynb died",
 }
-HONEST = {"as_published": lambda notebook: None, "elsewhere": elsewhere, "one_unit": in_text("0.1234", "0.1235")}
+HONEST = {
+    "as_published": lambda notebook: None,
+    "elsewhere": elsewhere,
+    "one_unit": in_text("0.1234", "0.1235"),
+}
 
 
 @pytest.fixture(scope="module")
@@ -143,9 +172,30 @@ def report(tmp_path_factory):
         if change is not edited_text and change is not not_a_number:
             rewrite(notebook)
         (folder / f"{name}.ipynb").write_text(nbformat.writes(notebook))
-    command = [sys.executable, "-m", "pytest", "-c", ROOT / "pytest.ini", "-p", "conftest", "--nbval", "--color=no", "-q",
-               "-n2", "--dist=loadfile", "--rootdir", folder, folder]
-    out = subprocess.run(command, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True).stdout
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-c",
+        ROOT / "pytest.ini",
+        "-p",
+        "conftest",
+        "--nbval",
+        "--color=no",
+        "-q",
+        "-n2",
+        "--dist=loadfile",
+        "--rootdir",
+        folder,
+        folder,
+    ]
+    out = subprocess.run(
+        command,
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+    ).stdout
     failures = re.split(r"^_{3,} ", out, flags=re.M)
     return out, {name: [f for f in failures if f"{name}.ipynb" in f[:80]] for name in cases()}
 
@@ -175,7 +225,9 @@ def resampled(values, n, chance):
 SHAPES = {
     "one hump": lambda c: [c.gauss(0.93, 0.017) for _ in range(32)],
     "skewed": lambda c: [1 - min(0.5, 0.03 * c.expovariate(1)) for _ in range(32)],
-    "two humps": lambda c: [c.gauss(0.95, 0.008) if c.random() < 0.85 else c.gauss(0.5, 0.01) for _ in range(32)],
+    "two humps": lambda c: [
+        c.gauss(0.95, 0.008) if c.random() < 0.85 else c.gauss(0.5, 0.01) for _ in range(32)
+    ],
     "gradients": lambda c: [10 ** c.gauss(-5, 0.4) for _ in range(32)],
 }
 OPTIONS = {"two humps": {"trained": 0.8}, "gradients": {"log": True}}
@@ -186,14 +238,39 @@ def test_false_alarms_and_power(shape):
     """Two runs of the same experiment, resampled from one set of networks, differ by chance only."""
     chance = Random(1)
     pool = [v for _ in range(10) for v in SHAPES[shape](chance)]
-    record = lambda values: {"name": "x", "values": values, "fmt": ".3f", "of": "networks", **OPTIONS.get(shape, {})}
-    alarms = sum(bool(compare.by_chance(record(resampled(pool, 32, chance)), record(resampled(pool, 32, chance))))
-                 for _ in range(3000))
+    record = lambda values: {
+        "name": "x",
+        "values": values,
+        "fmt": ".3f",
+        "of": "networks",
+        **OPTIONS.get(shape, {}),
+    }
+    alarms = sum(
+        bool(
+            compare.by_chance(
+                record(resampled(pool, 32, chance)), record(resampled(pool, 32, chance))
+            )
+        )
+        for _ in range(3000)
+    )
     fall = compare.visible_fall(record(pool[:32]))[0]
-    drop = (lambda v: v * 10 ** -fall) if shape == "gradients" else lambda v: v - fall if v > 0.8 or shape != "two humps" else v
-    seen = sum(bool(compare.by_chance(record(resampled(pool, 32, chance)), record([drop(v) for v in resampled(pool, 32, chance)])))
-               for _ in range(300))
-    print(f"{shape}: false alarms {alarms} of 3000, the promised fall ({fall:.3g}) seen {seen} of 300")
+    drop = (
+        (lambda v: v * 10**-fall)
+        if shape == "gradients"
+        else lambda v: v - fall if v > 0.8 or shape != "two humps" else v
+    )
+    seen = sum(
+        bool(
+            compare.by_chance(
+                record(resampled(pool, 32, chance)),
+                record([drop(v) for v in resampled(pool, 32, chance)]),
+            )
+        )
+        for _ in range(300)
+    )
+    print(
+        f"{shape}: false alarms {alarms} of 3000, the promised fall ({fall:.3g}) seen {seen} of 300"
+    )
     assert alarms <= 6 + 6, "more than 1 in 500 (and what chance adds to 3000 trials)"
     assert seen >= 0.5 * 300
 
@@ -206,45 +283,90 @@ def test_intervals_are_students():
         assert shown == pytest.approx([mean(values), half], rel=1e-3)
 
 
-@pytest.mark.parametrize("text, bound", [("{{low}}", "−0.5"), ("$10^{{{low}}}$", "$10^{-0.5}$"), ("from $a$ to {{low}}", "from $a$ to −0.5"),
-                                         ("{{all}}", "median −3.0, quartiles −4.75 to −1.25, 8 runs")])
+@pytest.mark.parametrize(
+    "text, bound",
+    [
+        ("{{low}}", "−0.5"),
+        ("$10^{{{low}}}$", "$10^{-0.5}$"),
+        ("from $a$ to {{low}}", "from $a$ to −0.5"),
+        ("{{all}}", "median −3.0, quartiles −4.75 to −1.25, 8 runs"),
+    ],
+)
 def test_a_bound_number_has_a_minus_sign(text, bound):
-    ranks = {"name": "all", "values": [-6, -5, -4, -3, -3, -2, -1, 0], "log": True, "fmt": "", "of": "runs"}
-    assert bind(text, {"all": ranks}, {"low": {"name": "low", "value": -0.5, "fmt": ".1f"}}) == bound
+    ranks = {
+        "name": "all",
+        "values": [-6, -5, -4, -3, -3, -2, -1, 0],
+        "log": True,
+        "fmt": "",
+        "of": "runs",
+    }
+    assert (
+        bind(text, {"all": ranks}, {"low": {"name": "low", "value": -0.5, "fmt": ".1f"}}) == bound
+    )
 
 
 def test_a_bound_number_is_not_broken_over_lines():
     acc = {"name": "acc", "values": [0.5, 1.0] * 4, "trained": 0.9, "fmt": ".2f", "of": "networks"}
     text = bind("{{acc.mean:.0%}}, {{acc.trained}}, {{acc.interval}}", {"acc": acc}, {})
     assert text.replace("\N{NO-BREAK SPACE}", "~").startswith("75~%, 4~of~8, 0.75~±~0.")
-    assert bind("{{left}}", {}, {"left": {"name": "left", "value": 2.5e-7, "fmt": ".1e"}}) == "2.5 × 10⁻⁷".replace(" ", "\N{NO-BREAK SPACE}")
+    assert bind(
+        "{{left}}", {}, {"left": {"name": "left", "value": 2.5e-7, "fmt": ".1e"}}
+    ) == "2.5 × 10⁻⁷".replace(" ", "\N{NO-BREAK SPACE}")
 
 
-@pytest.mark.parametrize("values, options, says", [
-    ([0.9] * 32, {"fingerprint": list(range(32)), "trained": 0.8}, "0.900, all 32 networks trained"),
-    ([0.9] * 32, {"fingerprint": list(range(32))}, "0.900, all 32 networks"),
-    ([0.5] * 32, {"fingerprint": list(range(32)), "trained": 0.8}, "0 of 32 networks trained"),
-    ([0.5] * 31 + [0.9], {"fingerprint": list(range(32)), "trained": 0.8}, "1 of 32 networks trained"),
-    ([k + 1.0 for k in range(8)], {"log": True, "of": "seeds", "fmt": ".1f"}, "median 4.5, quartiles 2.2 to 6.8, 8 seeds"),
-])
+@pytest.mark.parametrize(
+    "values, options, says",
+    [
+        (
+            [0.9] * 32,
+            {"fingerprint": list(range(32)), "trained": 0.8},
+            "0.900, all 32 networks trained",
+        ),
+        ([0.9] * 32, {"fingerprint": list(range(32))}, "0.900, all 32 networks"),
+        ([0.5] * 32, {"fingerprint": list(range(32)), "trained": 0.8}, "0 of 32 networks trained"),
+        (
+            [0.5] * 31 + [0.9],
+            {"fingerprint": list(range(32)), "trained": 0.8},
+            "1 of 32 networks trained",
+        ),
+        (
+            [k + 1.0 for k in range(8)],
+            {"log": True, "of": "seeds", "fmt": ".1f"},
+            "median 4.5, quartiles 2.2 to 6.8, 8 seeds",
+        ),
+    ],
+)
 def test_sample_text(values, options, says):
     assert not sample.faults(values, **options) and sample.sample_text(values, **options) == says
 
 
-@pytest.mark.parametrize("values, options, says", [
-    ([0.9] * 32, {}, "counts 31 network"),
-    ([0.1] * 7, {}, "has 7 values"),
-    ([float(k) for k in range(8)], {"log": True}, "not positive"),
-    ([float(k) for k in range(8)], {"fingerprint": [1.0]}, "1 fingerprints"),
-])
+@pytest.mark.parametrize(
+    "values, options, says",
+    [
+        ([0.9] * 32, {}, "counts 31 network"),
+        ([0.1] * 7, {}, "has 7 values"),
+        ([float(k) for k in range(8)], {"log": True}, "not positive"),
+        ([float(k) for k in range(8)], {"fingerprint": [1.0]}, "1 fingerprints"),
+    ],
+)
 def test_faulty_sample_is_refused(values, options, says):
     with pytest.raises(ValueError, match=says):
         sample.sample("x", values, **options)
 
 
-@pytest.mark.parametrize("old, new, same", [
-    ("loss 0.123", "loss 0.124", True), ("loss 0.123", "loss 0.125", False), ("1.2e-05", "1.3e-05", True), ("1e-05", "1e-06", False),
-    ("32 of 40", "31 of 40", False), ("-0.10", "-0.11", True), ("0.5", "0.50", False), ("0.9 up", "0.9 down", False), ("9.9", "10.0", True),
-])
+@pytest.mark.parametrize(
+    "old, new, same",
+    [
+        ("loss 0.123", "loss 0.124", True),
+        ("loss 0.123", "loss 0.125", False),
+        ("1.2e-05", "1.3e-05", True),
+        ("1e-05", "1e-06", False),
+        ("32 of 40", "31 of 40", False),
+        ("-0.10", "-0.11", True),
+        ("0.5", "0.50", False),
+        ("0.9 up", "0.9 down", False),
+        ("9.9", "10.0", True),
+    ],
+)
 def test_text_rule(old, new, same):
     assert (compare.text_moved(old, new) is None) == same

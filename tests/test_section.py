@@ -3,6 +3,7 @@
 A place is a label (fig-, tab-, eq-, code-) or a heading. A figure must be drawn, a table must have rows, a listing and a
 section said to compute must hold cells that ran. So no item can vanish, or lead to a place without its substance.
 """
+
 import re
 from pathlib import Path
 
@@ -10,7 +11,12 @@ import nbformat
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-KINDS = {"fig": "figure", "tab": "table", "eq": "equation", "code": "listing"}  # by the beginning of a label
+KINDS = {
+    "fig": "figure",
+    "tab": "table",
+    "eq": "equation",
+    "code": "listing",
+}  # by the beginning of a label
 RUN = "computation"  # what a heading must lead to, unless it is said to lead to TEXT only
 TEXT = "text"
 
@@ -42,7 +48,11 @@ MAP = [  # what is taught, page, place
     ("each head run", "forward-pass", "Heads: which states feed the loss"),
     ("positional sharing, and the transient", "forward-pass", "fig-transient"),
     ("trained at 50, run at 500", "forward-pass", "fig-length"),
-    ("stacked, bidirectional, batch_first, h_n", "forward-pass", "Stacked, bidirectional, batch first"),
+    (
+        "stacked, bidirectional, batch_first, h_n",
+        "forward-pass",
+        "Stacked, bidirectional, batch first",
+    ),
     ("packing", "forward-pass", "code-packing"),
     ("a real data set", "forward-pass", "tab-vowels"),
     ("its interval counts the test set", "forward-pass", "eq-two-way"),
@@ -51,13 +61,29 @@ MAP = [  # what is taught, page, place
     ("window against RNN, measured", "reach-versus-reality", "tab-window"),
     ("the two reaches", "reach-versus-reality", "fig-reach"),
     ("hand-set weights that represent it", "reach-versus-reality", "tab-hand-set"),
-    ("parameters grow with the window; break-even", "reach-versus-reality", "What a wider window costs"),
-    ("universality and Turing completeness, with conditions", "reach-versus-reality", "tab-universal"),
-    ("a stable RNN is a window in disguise", "reach-versus-reality", "What an RNN can represent, and under which conditions"),
+    (
+        "parameters grow with the window; break-even",
+        "reach-versus-reality",
+        "What a wider window costs",
+    ),
+    (
+        "universality and Turing completeness, with conditions",
+        "reach-versus-reality",
+        "tab-universal",
+    ),
+    (
+        "a stable RNN is a window in disguise",
+        "reach-versus-reality",
+        "What an RNN can represent, and under which conditions",
+    ),
     ("the Jacobian and the order of the product", "reach-versus-reality", "eq-jacobian"),
     ("checked against autograd", "reach-versus-reality", "The way back is a product of Jacobians"),
     ("the numeric example", "reach-versus-reality", "eq-numeric"),
-    ("the numeric example by code", "reach-versus-reality", "The numeric example: 0.8 to the power of 200"),
+    (
+        "the numeric example by code",
+        "reach-versus-reality",
+        "The numeric example: 0.8 to the power of 200",
+    ),
     ("norm above one that vanishes; a hump before the decay", "reach-versus-reality", "fig-powers"),
     ("radius and norm of two starts", "reach-versus-reality", "tab-spectra"),
     ("the factor of a step against theory", "reach-versus-reality", "tab-factor"),
@@ -65,7 +91,12 @@ MAP = [  # what is taught, page, place
     ("the total hides vanishing", "reach-versus-reality", "tab-total"),
     ("the trainable horizon", "reach-versus-reality", "fig-horizon"),
     ("step sizes and updates move it", "reach-versus-reality", "fig-axes"),
-    ("ten to twenty steps, put right", "reach-versus-reality", "“Ten to twenty steps” put right", TEXT),
+    (
+        "ten to twenty steps, put right",
+        "reach-versus-reality",
+        "“Ten to twenty steps” put right",
+        TEXT,
+    ),
     ("forgetting told apart from vanishing", "reach-versus-reality", "fig-forgetting"),
     ("the practical example: orthogonal start", "reach-versus-reality", "tab-orthogonal"),
     ("clipping", "reach-versus-reality", "When it explodes: clip"),
@@ -74,7 +105,11 @@ MAP = [  # what is taught, page, place
     ("the cell from scratch", "worked-example", "code-cell-scratch"),
     ("the short task, trained by hand-written steps", "worked-example", "The short task"),
     ("the library pair", "worked-example", "code-cell-library"),
-    ("one model: same outputs, same gradients", "worked-example", "The same weights give the same network"),
+    (
+        "one model: same outputs, same gradients",
+        "worked-example",
+        "The same weights give the same network",
+    ),
     ("two starts that do not train alike", "worked-example", "tab-short"),
     ("why: the spectra", "worked-example", "fig-radius"),
     ("the long task, and what a lazy model scores", "worked-example", "eq-last-drivers"),
@@ -82,13 +117,20 @@ MAP = [  # what is taught, page, place
     ("every network, and what one seed says", "worked-example", "fig-spread"),
     ("more updates", "worked-example", "fig-updates"),
     ("clipping, before the step", "worked-example", "Gradient clipping"),
-    ("the deep bidirectional call on variable lengths", "worked-example", "Deep, bidirectional, and of different lengths"),
+    (
+        "the deep bidirectional call on variable lengths",
+        "worked-example",
+        "Deep, bidirectional, and of different lengths",
+    ),
     ("the padding error", "worked-example", "fig-padding"),
     # beside the section
     ("checked against the literature", "checked", "tab-checked"),
     ("the notation", "notation", "tab-notation"),
 ]
-ITEMS = [(what, page, place, *(kind or [KINDS.get(place.split("-")[0], RUN)])) for what, page, place, *kind in MAP]
+ITEMS = [
+    (what, page, place, *(kind or [KINDS.get(place.split("-")[0], RUN)]))
+    for what, page, place, *kind in MAP
+]
 EXERCISES = ["rnn-versus-window", "many-to-many", "spectral-radius"]  # the section's own three
 
 
@@ -132,10 +174,17 @@ def stands(cells, place, kind):
         inside = section(cells, place)
         return bool(inside) and (kind == TEXT or any(map(ran, inside)))
     if kind == "figure":
-        return any(c.cell_type == "code" and c.metadata.get("mystnb", {}).get("figure", {}).get("name") == place
-                   and any(name.startswith("image/") for o in c.outputs for name in o.get("data", {})) for c in cells)
+        return any(
+            c.cell_type == "code"
+            and c.metadata.get("mystnb", {}).get("figure", {}).get("name") == place
+            and any(name.startswith("image/") for o in c.outputs for name in o.get("data", {}))
+            for c in cells
+        )
     if kind == "listing":
-        return any(ran(c) and place in (c.metadata.get("name"), c.metadata.get("mystnb", {}).get("name")) for c in cells)
+        return any(
+            ran(c) and place in (c.metadata.get("name"), c.metadata.get("mystnb", {}).get("name"))
+            for c in cells
+        )
     text = "\n".join(c.source for c in cells if c.cell_type == "markdown")
     if kind == "equation":
         return bool(re.search(rf"^\$\$ \({place}\)$", text, re.M))
@@ -143,22 +192,49 @@ def stands(cells, place, kind):
     return bool(box) and len(re.findall(r"^\|", box[1], re.M)) > 2
 
 
-@pytest.mark.parametrize("what, page, place, kind", ITEMS, ids=[f"{page}: {what}" for what, page, *_ in ITEMS])
+@pytest.mark.parametrize(
+    "what, page, place, kind", ITEMS, ids=[f"{page}: {what}" for what, page, *_ in ITEMS]
+)
 def test_each_item_of_the_section_stands_where_the_map_says(what, page, place, kind):
     assert stands(cells_of(page), place, kind), f"{what}: book/{page} has no {kind} at {place!r}"
 
 
 @pytest.mark.parametrize("name", EXERCISES)
 def test_each_exercise_of_the_section_is_there(name):
-    assert (ROOT / "exercises" / f"{name}.ipynb").exists() and (ROOT / "solutions" / f"{name}.ipynb").exists()
+    assert (ROOT / "exercises" / f"{name}.ipynb").exists() and (
+        ROOT / "solutions" / f"{name}.ipynb"
+    ).exists()
 
 
 def test_a_place_without_its_substance_is_seen():
     code = lambda source, **metadata: nbformat.v4.new_code_cell(source, metadata=metadata)
     text = nbformat.v4.new_markdown_cell
-    empty = [text("# Page\n\n## Counting\n\n:::{table} Rows\n:name: tab-x\n\n| a |\n|---|\n:::\n"), code("1"),
-             code("plot()", mystnb={"figure": {"name": "fig-x"}}), code("def f(): ...", name="code-x"), text("## Next"), ]
+    empty = [
+        text("# Page\n\n## Counting\n\n:::{table} Rows\n:name: tab-x\n\n| a |\n|---|\n:::\n"),
+        code("1"),
+        code("plot()", mystnb={"figure": {"name": "fig-x"}}),
+        code("def f(): ...", name="code-x"),
+        text("## Next"),
+    ]
     assert stands(empty, "Counting", TEXT)
-    for place, kind in (("Counting", RUN), ("tab-x", "table"), ("fig-x", "figure"), ("code-x", "listing"), ("eq-x", "equation"), ("Absent", TEXT)):
+    for place, kind in (
+        ("Counting", RUN),
+        ("tab-x", "table"),
+        ("fig-x", "figure"),
+        ("code-x", "listing"),
+        ("eq-x", "equation"),
+        ("Absent", TEXT),
+    ):
         assert not stands(empty, place, kind), f"an empty {kind} passed"
-    assert not stands([text("## Counting"), text("## Next"), code("1", ) | {"execution_count": 1}], "Counting", RUN), "a cell of the next section counted"
+    assert not stands(
+        [
+            text("## Counting"),
+            text("## Next"),
+            code(
+                "1",
+            )
+            | {"execution_count": 1},
+        ],
+        "Counting",
+        RUN,
+    ), "a cell of the next section counted"

@@ -3,6 +3,7 @@
 Each look at a page collects its faults as sentences; `test_each_check_sees_a_planted_fault` plants every kind once.
 Without a browser these tests fail and say what to install; NO_BROWSER=1 skips them.
 """
+
 import functools
 import gzip
 import http.server
@@ -27,10 +28,19 @@ from tools.browser import find_browser
 ROOT = Path(__file__).parents[1]
 sys.path.append(str(ROOT / "_ext"))
 from maths import mathml  # noqa: E402
+
 REPOSITORY = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))["repository"]
-NAME = REPOSITORY["url"].rstrip("/").rsplit("/", 1)[1]  # GitHub Pages serves the site in a folder of this name
-QUIET = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
-         "--disable-sync", "--no-first-run"]
+NAME = (
+    REPOSITORY["url"].rstrip("/").rsplit("/", 1)[1]
+)  # GitHub Pages serves the site in a folder of this name
+QUIET = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+]
 PHONE, DESK = {"width": 360, "height": 740}, {"width": 1280, "height": 900}
 FIRST_VIEW = 400_000  # bytes, compressed
 NOT_PAGES = {"genindex.html", "index.html"}  # made by Sphinx: an empty index, a redirect
@@ -40,8 +50,16 @@ NOT_PAGES = {"genindex.html", "index.html"}  # made by Sphinx: an empty index, a
 def built(tmp_path_factory):
     """(folder of the built site, what the build said, its exit code), built away from the working tree."""
     out = tmp_path_factory.mktemp("site")
-    command = [str(Path(sys.executable).parent / "jupyter-book"), "build", str(ROOT), "-W", "--keep-going", "-n",
-               "--path-output", str(out)]
+    command = [
+        str(Path(sys.executable).parent / "jupyter-book"),
+        "build",
+        str(ROOT),
+        "-W",
+        "--keep-going",
+        "-n",
+        "--path-output",
+        str(out),
+    ]
     run = subprocess.run(command, capture_output=True, text=True)
     site = out / NAME
     if (made := out / "_build" / "html").exists():
@@ -59,11 +77,14 @@ def site(built):
 @pytest.fixture(scope="module")
 def served(site):
     """The address of the site on a server of ours, under the folder that GitHub Pages will use."""
+
     class Handler(http.server.SimpleHTTPRequestHandler):
         def log_message(self, *_):
             pass
 
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Handler, directory=site.parent))
+    server = http.server.ThreadingHTTPServer(
+        ("127.0.0.1", 0), functools.partial(Handler, directory=site.parent)
+    )
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}/{NAME}/"
     server.shutdown()
@@ -76,8 +97,10 @@ def browser():
         pytest.skip("NO_BROWSER=1: NOBODY HAS LOOKED AT THE SITE IN A BROWSER")
     program = find_browser()
     if not program:
-        pytest.fail("No browser found. Install Chromium (Debian, Ubuntu: apt install chromium; macOS: brew install "
-                    "chromium) or name one with CHROME=/path/to/chrome. NO_BROWSER=1 skips these tests.")
+        pytest.fail(
+            "No browser found. Install Chromium (Debian, Ubuntu: apt install chromium; macOS: brew install "
+            "chromium) or name one with CHROME=/path/to/chrome. NO_BROWSER=1 skips these tests."
+        )
     from playwright import sync_api  # here, so that NO_BROWSER=1 needs no Playwright
 
     with sync_api.sync_playwright() as play:
@@ -87,11 +110,15 @@ def browser():
 
 
 def pages(site):
-    return sorted(str(path.relative_to(site)) for path in site.rglob("*.html")
-                  if "_static" not in path.parts and str(path.relative_to(site)) not in NOT_PAGES)
+    return sorted(
+        str(path.relative_to(site))
+        for path in site.rglob("*.html")
+        if "_static" not in path.parts and str(path.relative_to(site)) not in NOT_PAGES
+    )
 
 
 # What one look at a page finds.
+
 
 def look(browser, url):
     """The faults of one page, as sentences that begin with the kind of fault."""
@@ -99,26 +126,38 @@ def look(browser, url):
     page, faults, size, host, first_view = context.new_page(), [], [0], urlsplit(url).netloc, [True]
 
     def weigh(response):
-        if not first_view[0] and response.request.resource_type == "image":  # it waited until it was scrolled to
+        if (
+            not first_view[0] and response.request.resource_type == "image"
+        ):  # it waited until it was scrolled to
             return
         try:
             body = response.body()
         except Exception:  # a redirect or a cancelled request has no body
             return
-        squeezable = re.search("text|script|json|svg|html|css", response.headers.get("content-type", ""))
+        squeezable = re.search(
+            "text|script|json|svg|html|css", response.headers.get("content-type", "")
+        )
         size[0] += len(gzip.compress(body)) if squeezable else len(body)
 
     page.on("console", lambda m: faults.append(f"console: {m.text}") if m.type == "error" else None)
     page.on("pageerror", lambda error: faults.append(f"console: {error}"))
-    page.on("request", lambda r: faults.append(f"host: asks {r.url}")
-            if urlsplit(r.url).scheme.startswith("http") and urlsplit(r.url).netloc != host else None)
+    page.on(
+        "request",
+        lambda r: (
+            faults.append(f"host: asks {r.url}")
+            if urlsplit(r.url).scheme.startswith("http") and urlsplit(r.url).netloc != host
+            else None
+        ),
+    )
     page.on("response", weigh)
     page.goto(url, wait_until="load")
     wake(page)
     first_view[0] = False
     settle(page)
     if size[0] > FIRST_VIEW:
-        faults.append(f"weight: the first view takes {size[0]:,} bytes compressed, the budget is {FIRST_VIEW:,}")
+        faults.append(
+            f"weight: the first view takes {size[0]:,} bytes compressed, the budget is {FIRST_VIEW:,}"
+        )
     faults += page.evaluate("""() => {
         const found = [];
         const raw = [...document.querySelectorAll('.math')].filter(m => !m.querySelector('mjx-container'));
@@ -151,9 +190,15 @@ def axe_faults(browser, url):
         page.goto(url, wait_until="load")
         page.add_style_tag(content="html section { content-visibility: visible !important }")
         page.evaluate("reach([document.body])")
-        page.evaluate("document.querySelectorAll('.highlight pre').forEach(pre => pre.textContent = pre.textContent)")
+        page.evaluate(
+            "document.querySelectorAll('.highlight pre').forEach(pre => pre.textContent = pre.textContent)"
+        )
         found = Axe().run(page, options=options).response["violations"]
-        faults += [f"axe, {scheme}: {v['help']}: {v['nodes'][0]['html'][:200]}" for v in found if v["impact"] in ("serious", "critical")]
+        faults += [
+            f"axe, {scheme}: {v['help']}: {v['nodes'][0]['html'][:200]}"
+            for v in found
+            if v["impact"] in ("serious", "critical")
+        ]
         options["runOnly"] = ["color-contrast"]
         page.close()
     return faults
@@ -179,7 +224,10 @@ def settle(page):
         scrollTo({ top: 0, behavior: 'instant' });
     }""")
     try:
-        page.wait_for_function("![...document.querySelectorAll('.math')].some(formula => !formula.querySelector('mjx-container'))", timeout=5000)
+        page.wait_for_function(
+            "![...document.querySelectorAll('.math')].some(formula => !formula.querySelector('mjx-container'))",
+            timeout=5000,
+        )
     except Exception:  # said by look(), as a fault of the page
         pass
 
@@ -200,13 +248,16 @@ def flipbook_faults(page):
         page.keyboard.press("ArrowRight")
         page.wait_for_timeout(50)
         if picture.screenshot() == before:
-            faults.append(f"flip-book: the control of number {number + 1} does not move its picture")
+            faults.append(
+                f"flip-book: the control of number {number + 1} does not move its picture"
+            )
         if not control.evaluate("c => c.getAttribute('aria-label') || c.labels?.length"):
             faults.append(f"flip-book: the control of number {number + 1} has no name")
     return faults
 
 
 # What the files alone show.
+
 
 class Links(HTMLParser):
     def __init__(self, text):
@@ -228,7 +279,9 @@ def link_faults(site, name):
     repository = urlsplit(REPOSITORY["url"]).path.strip("/")
     for href in parsed(site / name).hrefs:
         if "colab.research.google.com" in href:
-            inside = re.fullmatch(rf".*/github/{repository}/blob/{REPOSITORY['branch']}/(.+\.ipynb)", href)
+            inside = re.fullmatch(
+                rf".*/github/{repository}/blob/{REPOSITORY['branch']}/(.+\.ipynb)", href
+            )
             if not inside or not (ROOT / inside[1]).exists():
                 faults.append(f"colab: {href} opens nothing that is in the repository")
             continue
@@ -242,7 +295,11 @@ def link_faults(site, name):
         target = target / "index.html" if target.is_dir() else target
         if not target.exists():
             faults.append(f"link: {href} leads nowhere")
-        elif url.fragment and target.suffix == ".html" and unquote(url.fragment) not in parsed(target).ids:
+        elif (
+            url.fragment
+            and target.suffix == ".html"
+            and unquote(url.fragment) not in parsed(target).ids
+        ):
             faults.append(f"anchor: {href} names no place on its page")
     return faults
 
@@ -269,6 +326,7 @@ def turns_dark(page):
 
 # The tests.
 
+
 def test_build_is_clean(built):
     said = [line for line in built[1].splitlines() if "WARNING" in line or "ERROR" in line]
     assert built[2] == 0, "\n".join(said) or built[1][-3000:]
@@ -279,12 +337,24 @@ def test_links_lead_somewhere(site):
 
 
 def test_every_page_opens_well(site, served, browser):
-    assert not [f"{name}: {fault}" for name in pages(site) for fault in look(browser, served + name)]
+    assert not [
+        f"{name}: {fault}" for name in pages(site) for fault in look(browser, served + name)
+    ]
 
 
-@pytest.mark.parametrize("some", [("book/index.html", "book/checked.html", "exercises/first-steps.html"), pytest.param((), marks=pytest.mark.long, id="all")])
+@pytest.mark.parametrize(
+    "some",
+    [
+        ("book/index.html", "book/checked.html", "exercises/first-steps.html"),
+        pytest.param((), marks=pytest.mark.long, id="all"),
+    ],
+)
 def test_axe_finds_nothing_serious(site, served, browser, some):
-    assert not [f"{name}: {fault}" for name in some or pages(site) for fault in axe_faults(browser, served + name)]
+    assert not [
+        f"{name}: {fault}"
+        for name in some or pages(site)
+        for fault in axe_faults(browser, served + name)
+    ]
 
 
 @pytest.mark.parametrize("words", ["vanishing", "hidden state"])
@@ -306,11 +376,20 @@ def test_figures_lie_on_the_page_at_night(served, browser):
     page = browser.new_page(viewport=DESK, color_scheme="dark")
     page.goto(served + "book/forward-pass.html")
     settle(page)
-    behind = [int(part) for part in re.findall(r"\d+", page.evaluate("getComputedStyle(document.body).backgroundColor"))[:3]]
+    behind = [
+        int(part)
+        for part in re.findall(
+            r"\d+", page.evaluate("getComputedStyle(document.body).backgroundColor")
+        )[:3]
+    ]
     for figure in (".bd-article figure > img", ".flipbook-frames"):
         picture = Image.open(io.BytesIO(page.locator(figure).first.screenshot())).convert("RGB")
-        paper = max(picture.getcolors(picture.width * picture.height))[1]  # the colour that most of it has
-        assert max(abs(a - b) for a, b in zip(paper, behind)) < 4, f"{figure}: {paper} on a page of {behind}"
+        paper = max(picture.getcolors(picture.width * picture.height))[
+            1
+        ]  # the colour that most of it has
+        assert max(abs(a - b) for a, b in zip(paper, behind)) < 4, (
+            f"{figure}: {paper} on a page of {behind}"
+        )
     page.close()
 
 
@@ -320,7 +399,10 @@ def test_formulas_stand_on_the_page_without_a_script(served, browser):
     page.goto(served + "book/recurrence.html")
     formulas = page.locator(".math > math")
     assert formulas.count() == page.locator(".math").count() > 50
-    assert formulas.first.bounding_box()["width"] > 20 and not page.locator(".math > .tex").first.is_visible()
+    assert (
+        formulas.first.bounding_box()["width"] > 20
+        and not page.locator(".math > .tex").first.is_visible()
+    )
     context.close()
 
 
@@ -333,12 +415,20 @@ def test_a_page_is_finished_where_its_reader_is(served, browser):
     assert not [url for url in asked if "mathjax" in url]
     page.keyboard.press("ArrowDown")
     page.wait_for_selector("mjx-container")
-    last = page.locator(".bd-article > section > section").filter(has=page.locator("details .math")).last
+    last = (
+        page.locator(".bd-article > section > section")
+        .filter(has=page.locator("details .math"))
+        .last
+    )
     assert last.locator("mjx-container").count() == 0
-    assert not last.locator("p").first.evaluate("p => p.checkVisibility({contentVisibilityAuto: true})")
+    assert not last.locator("p").first.evaluate(
+        "p => p.checkVisibility({contentVisibilityAuto: true})"
+    )
     last.locator("details > summary").first.click()
     last.locator("mjx-container").first.wait_for(state="attached")
-    page.wait_for_function("[...document.querySelectorAll('pre')].some(pre => pre.tabIndex == 0 && pre.scrollWidth > pre.clientWidth)")
+    page.wait_for_function(
+        "[...document.querySelectorAll('pre')].some(pre => pre.tabIndex == 0 && pre.scrollWidth > pre.clientWidth)"
+    )
     page.close()
 
 
@@ -355,11 +445,15 @@ def test_who_comes_to_a_place_stands_there(site, served, browser):
         page.evaluate("place => { location.hash = place }", place)
         wake(page)
         page.wait_for_timeout(1000)
-        top = page.evaluate("place => document.getElementById(place).getBoundingClientRect().top", place)
+        top = page.evaluate(
+            "place => document.getElementById(place).getBoundingClientRect().top", place
+        )
         assert -5 < top < PHONE["height"] / 3, f"{address}: #{place} is {top:.0f} px from the top"
         assert page.evaluate(all_laid_out), address
     page.goto(served + name)
-    assert not page.evaluate(all_laid_out), "a phone lays out the whole page before it shows any of it"
+    assert not page.evaluate(all_laid_out), (
+        "a phone lays out the whole page before it shows any of it"
+    )
     for _ in range(12):
         page.mouse.wheel(0, 1000)
         page.wait_for_timeout(100)
@@ -367,17 +461,24 @@ def test_who_comes_to_a_place_stands_there(site, served, browser):
     before = page.evaluate(seen)
     page.reload(wait_until="load")
     page.wait_for_timeout(1500)
-    assert abs(page.evaluate(seen) - before) < 3 < before, "a page that is reloaded is no longer where it was"
+    assert abs(page.evaluate(seen) - before) < 3 < before, (
+        "a page that is reloaded is no longer where it was"
+    )
     assert page.evaluate(all_laid_out), "after a reload"
     page.close()
 
 
 def test_each_page_counts_its_figures_and_tables_from_one(site):
     for name in pages(site):
-        seen = re.findall(r'caption-number">(Figure|Table|Code) (?:\d+\.)?(\d+) ', (site / name).read_text("utf-8"))
+        seen = re.findall(
+            r'caption-number">(Figure|Table|Code) (?:\d+\.)?(\d+) ',
+            (site / name).read_text("utf-8"),
+        )
         for kind in {kind for kind, _ in seen}:
             numbers = [int(number) for what, number in seen if what == kind]
-            assert numbers == list(range(1, len(numbers) + 1)), f"{name}: {kind}s are numbered {numbers}"
+            assert numbers == list(range(1, len(numbers) + 1)), (
+                f"{name}: {kind}s are numbered {numbers}"
+            )
 
 
 def test_a_formula_that_cannot_stand_as_mathml_is_named():
@@ -389,23 +490,37 @@ def test_a_formula_that_cannot_stand_as_mathml_is_named():
 
 def test_works_from_a_zip(site, browser, tmp_path):
     """Downloaded as one file and opened from disk: no server, still maths, flip-books and search."""
-    shutil.unpack_archive(shutil.make_archive(str(tmp_path / "site"), "zip", site), tmp_path / "unzipped")
+    shutil.unpack_archive(
+        shutil.make_archive(str(tmp_path / "site"), "zip", site), tmp_path / "unzipped"
+    )
     folder, page = tmp_path / "unzipped", browser.new_page()
-    with_maths = [name for name in pages(folder) if 'class="math' in (folder / name).read_text("utf-8")]
-    with_both = [name for name in with_maths if 'class="flipbook"' in (folder / name).read_text("utf-8")]
+    with_maths = [
+        name for name in pages(folder) if 'class="math' in (folder / name).read_text("utf-8")
+    ]
+    with_both = [
+        name for name in with_maths if 'class="flipbook"' in (folder / name).read_text("utf-8")
+    ]
     for name in with_both[:2]:
         page.goto((folder / name).as_uri())
         settle(page)
         assert page.locator("mjx-container").count(), f"{name}: no maths when opened from disk"
         assert not flipbook_faults(page), f"{name}: when opened from disk"
-    assert search(page, folder.as_uri() + "/", "vanishing"), "search finds nothing when opened from disk"
+    assert search(page, folder.as_uri() + "/", "vanishing"), (
+        "search finds nothing when opened from disk"
+    )
     page.close()
 
 
 def test_pages_are_described(site):
-    said = {name: re.findall(r'<meta (?:content="([^"]*)" [^>]*)?name="description"(?: content="([^"]*)")?|'
-                             r'<meta content="([^"]*)"[^>]*name="description"', (site / name).read_text("utf-8"))
-            for name in pages(site) if name not in ("404.html", "search.html")}
+    said = {
+        name: re.findall(
+            r'<meta (?:content="([^"]*)" [^>]*)?name="description"(?: content="([^"]*)")?|'
+            r'<meta content="([^"]*)"[^>]*name="description"',
+            (site / name).read_text("utf-8"),
+        )
+        for name in pages(site)
+        if name not in ("404.html", "search.html")
+    }
     assert not [name for name, found in said.items() if not any(any(each) for each in found)]
     listed = (site / "sitemap.xml").read_text("utf-8")
     assert not [name for name in said if f"/{name}<" not in listed]
@@ -434,8 +549,13 @@ def test_each_check_sees_a_planted_fault(site, served, browser, kind):
     page = (site / "book" / "index.html").read_text("utf-8")
     planted.write_text(page.replace("</article>", PLANTED[kind] + "</article>"), "utf-8")
     try:
-        faults = link_faults(site, "book/planted.html") if kind in ("link", "anchor", "colab") else \
-            axe_faults(browser, served + "book/planted.html") if kind == "axe" else look(browser, served + "book/planted.html")
+        faults = (
+            link_faults(site, "book/planted.html")
+            if kind in ("link", "anchor", "colab")
+            else axe_faults(browser, served + "book/planted.html")
+            if kind == "axe"
+            else look(browser, served + "book/planted.html")
+        )
     finally:
         planted.unlink()
     assert any(re.match(rf"{kind.split()[0]}\b", fault) for fault in faults), faults
@@ -445,8 +565,14 @@ def test_search_and_toggle_can_fail(site, served, browser):
     page = browser.new_page(color_scheme="light")
     assert not search(page, served, "xylophonic")
     planted = site / "book" / "planted.html"
-    planted.write_text(re.sub(r"<script defer[^>]*pydata-sphinx-theme\.js[^>]*></script>", "",
-                              (site / "book" / "index.html").read_text("utf-8")), "utf-8")
+    planted.write_text(
+        re.sub(
+            r"<script defer[^>]*pydata-sphinx-theme\.js[^>]*></script>",
+            "",
+            (site / "book" / "index.html").read_text("utf-8"),
+        ),
+        "utf-8",
+    )
     try:
         page.goto(served + "book/planted.html")
         assert not turns_dark(page)

@@ -1,4 +1,5 @@
 """What makes, compares and grades the course's notebooks."""
+
 import sys
 
 # jsonschema, which nbformat loads, compiles a grammar of URIs when this package is there: 2 s at each start, and no

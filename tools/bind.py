@@ -1,10 +1,11 @@
 """Results in prose: `{{name}}` in a page's Markdown becomes the number its cells computed.
 
-    {{short_acc}}            the whole line, "0.934 ± 0.006, 32 networks"
-    {{short_acc.interval}}   "0.934 ± 0.006"; also .mean .median .min .max .n, with a format: {{short_acc.mean:.1%}}
-    {{gap_12.trained}}       "6 of 16"; {{gap_12.best}} the interval of those that trained
-    {{params}}               an exact value, as its cell wrote it; {{params:,}} in another format
+{{short_acc}}            the whole line, "0.934 ± 0.006, 32 networks"
+{{short_acc.interval}}   "0.934 ± 0.006"; also .mean .median .min .max .n, with a format: {{short_acc.mean:.1%}}
+{{gap_12.trained}}       "6 of 16"; {{gap_12.best}} the interval of those that trained
+{{params}}               an exact value, as its cell wrote it; {{params:,}} in another format
 """
+
 import re
 from statistics import mean, median
 
@@ -60,18 +61,25 @@ def field(samples, exacts, name, attribute, fmt):
         return INTERVALS[attribute](record, fmt)
     if attribute in NUMBERS:
         return format(NUMBERS[attribute](record["values"]), fmt)
-    raise BindError(f"{name}.{attribute}: a sample has {', '.join(['n', *TEXTS, *INTERVALS, *NUMBERS])}")
+    raise BindError(
+        f"{name}.{attribute}: a sample has {', '.join(['n', *TEXTS, *INTERVALS, *NUMBERS])}"
+    )
 
 
 def in_prose(text):
     """A number as prose sets it: its minus is one, and what belongs to it stays on its line: −0.93 ± 0.01, 6 of 16, 93 %, 2 × 10⁻⁷."""
-    text = re.sub(r"(\d)e([+-])0*(\d+)", lambda m: f"{m[1]}{KEPT}×{KEPT}10" + f"{m[2]}{m[3]}".translate(RAISED), text)
+    text = re.sub(
+        r"(\d)e([+-])0*(\d+)",
+        lambda m: f"{m[1]}{KEPT}×{KEPT}10" + f"{m[2]}{m[3]}".translate(RAISED),
+        text,
+    )
     text = re.sub(r"(?<!\w)-(?=[\d.])", "\N{MINUS SIGN}", text.replace(" ± ", f"{KEPT}±{KEPT}"))
     return re.sub(r"(?<=\d) of (?=\d)", f"{KEPT}of{KEPT}", re.sub(r"(?<=\d)%", f"{KEPT}%", text))
 
 
 def bind(markdown, samples, exacts):
     """`markdown` with its bindings filled in from {name: record} of samples and exact values."""
+
     def value(match):
         return field(samples, exacts, *match.groups())
 

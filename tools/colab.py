@@ -8,6 +8,7 @@ attempted yet" and nothing worse; solutions and pages run with their asserts, an
 up to chance. Without --python a venv is made in .venv-colab with python3.13, where there is one, from
 tools/colab-pins.txt (with the versions of --freeze).
 """
+
 import argparse
 import ast
 import json
@@ -36,7 +37,9 @@ VENV = ROOT / ".venv-colab"
 PYTHON = "python3.13"  # Colab's
 THERE = {"torch", "numpy", "matplotlib", "IPython", "ipywidgets", *sys.stdlib_module_names}
 NOT_ATTEMPTED = re.compile(r"Not attempted yet: [\w-]+")
-REPOSITORY = re.compile(r'^RAW = "https?://[^"]*"$', re.M)  # tools/data.py, as publish wrote it into the page
+REPOSITORY = re.compile(
+    r'^RAW = "https?://[^"]*"$', re.M
+)  # tools/data.py, as publish wrote it into the page
 CELL_SECONDS = 1200
 
 
@@ -48,18 +51,29 @@ def unfit(notebook):
     """What can be told without running it, as sentences."""
     found = []
     for cell in code_cells(notebook):
-        if "remove-cell" in cell.metadata.get("tags", []) and cell.metadata.get("cellView") != "form":
+        if (
+            "remove-cell" in cell.metadata.get("tags", [])
+            and cell.metadata.get("cellView") != "form"
+        ):
             found.append("a cell that the site leaves out stands open")
         try:
             tree = ast.parse(re.sub(r"^\s*[%!].*$", "", cell.source, flags=re.M))
         except SyntaxError as error:
             found.append(f"a cell is not Python: {error}")
             continue
-        names = [alias.name for n in ast.walk(tree) if isinstance(n, ast.Import) for alias in n.names]
+        names = [
+            alias.name for n in ast.walk(tree) if isinstance(n, ast.Import) for alias in n.names
+        ]
         names += [n.module or "." for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)]
-        found += [f"imports {name}, which is not in Colab or not for students" for name in names if name.split(".")[0] not in THERE]
+        found += [
+            f"imports {name}, which is not in Colab or not for students"
+            for name in names
+            if name.split(".")[0] not in THERE
+        ]
     texts = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
-    return found + [f"shows {what} as it is typed: {line}" for text in texts for what, line in raw(text)]
+    return found + [
+        f"shows {what} as it is typed: {line}" for text in texts for what, line in raw(text)
+    ]
 
 
 def said(outputs, name):
@@ -126,12 +140,30 @@ def run_alone(notebook, python, address, whole):
         for name in ("kernels/colab", "alone", "tmp", "home"):
             Path(folder, name).mkdir(parents=True)
         command = [str(python), "-m", "ipykernel_launcher", "-f", "{connection_file}"]
-        Path(folder, "kernels/colab/kernel.json").write_text(json.dumps({"argv": command, "display_name": "", "language": "python"}))
-        kernel = AsyncKernelManager(kernel_name="colab", kernel_spec_manager=KernelSpecManager(kernel_dirs=[f"{folder}/kernels"]))
-        environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "JUPYTER", "VIRTUAL_ENV"))}
-        client = NotebookClient(run, km=kernel, timeout=CELL_SECONDS, allow_errors=not whole, store_widget_state=False,
-                                resources={"metadata": {"path": f"{folder}/alone"}})
-        client.execute(cleanup_kc=True, env={**environment, "HOME": f"{folder}/home", "TMPDIR": f"{folder}/tmp"})
+        Path(folder, "kernels/colab/kernel.json").write_text(
+            json.dumps({"argv": command, "display_name": "", "language": "python"})
+        )
+        kernel = AsyncKernelManager(
+            kernel_name="colab",
+            kernel_spec_manager=KernelSpecManager(kernel_dirs=[f"{folder}/kernels"]),
+        )
+        environment = {
+            k: v
+            for k, v in os.environ.items()
+            if not k.startswith(("PYTHON", "JUPYTER", "VIRTUAL_ENV"))
+        }
+        client = NotebookClient(
+            run,
+            km=kernel,
+            timeout=CELL_SECONDS,
+            allow_errors=not whole,
+            store_widget_state=False,
+            resources={"metadata": {"path": f"{folder}/alone"}},
+        )
+        client.execute(
+            cleanup_kc=True,
+            env={**environment, "HOME": f"{folder}/home", "TMPDIR": f"{folder}/tmp"},
+        )
     return run
 
 
@@ -155,12 +187,16 @@ def pinned(freeze=None):
     if freeze is None:
         return "\n".join(pins) + "\n"
     plain_name = lambda name: re.sub(r"[-_.]+", "-", name).lower()
-    found = re.findall(r"^([\w.-]+)(?:==| @ \S*/[\w.]+-)(\d+(?:\.\d+)*)", freeze, re.M)  # torch==… or torch @ …
+    found = re.findall(
+        r"^([\w.-]+)(?:==| @ \S*/[\w.]+-)(\d+(?:\.\d+)*)", freeze, re.M
+    )  # torch==… or torch @ …
     versions = {plain_name(name): version for name, version in found}
     names = [pin.split("==")[0] for pin in pins]
     if gone := [name for name in names if plain_name(name) not in versions]:
         print(f"no longer in Colab: {', '.join(gone)}")
-    return "".join(f"{name}=={versions[plain_name(name)]}\n" for name in names if plain_name(name) in versions)
+    return "".join(
+        f"{name}=={versions[plain_name(name)]}\n" for name in names if plain_name(name) in versions
+    )
 
 
 def colab_python(pins):
@@ -171,25 +207,44 @@ def colab_python(pins):
     if not made_from.exists() or made_from.read_text() != recipe:
         print(f"making {VENV.name} with {maker} and Colab's packages: takes minutes", flush=True)
         subprocess.run([maker, "-m", "venv", "--clear", VENV], check=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", "-r", "/dev/stdin"], check=True, input=pins, text=True)
+        subprocess.run(
+            [python, "-m", "pip", "install", "--quiet", "-r", "/dev/stdin"],
+            check=True,
+            input=pins,
+            text=True,
+        )
         made_from.write_text(recipe)
     return python
 
 
 def versions(python):
-    code = ("import sys; from importlib.metadata import version; print(f'Python {sys.version.split()[0]}',"
-            " *(f'{n} {version(n)}' for n in 'torch numpy matplotlib ipython ipywidgets'.split()), sep=', ')")
-    return subprocess.run([python, "-c", code], check=True, capture_output=True, text=True).stdout.strip()
+    code = (
+        "import sys; from importlib.metadata import version; print(f'Python {sys.version.split()[0]}',"
+        " *(f'{n} {version(n)}' for n in 'torch numpy matplotlib ipython ipywidgets'.split()), sep=', ')"
+    )
+    return subprocess.run(
+        [python, "-c", code], check=True, capture_output=True, text=True
+    ).stdout.strip()
 
 
 def main(arguments=None):
-    parser = argparse.ArgumentParser(prog="colab", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="colab", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("notebooks", nargs="*", type=Path, help="made notebooks (default: all)")
-    parser.add_argument("--freeze", type=Path, help="what `pip freeze` says in Colab: its versions instead of the pins'")
-    parser.add_argument("--python", help="run with this Python as it is, instead of a venv made from pins")
+    parser.add_argument(
+        "--freeze",
+        type=Path,
+        help="what `pip freeze` says in Colab: its versions instead of the pins'",
+    )
+    parser.add_argument(
+        "--python", help="run with this Python as it is, instead of a venv made from pins"
+    )
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="notebooks at a time")
     options = parser.parse_args(arguments)
-    paths = options.notebooks or sorted(p for d in ("exercises", "solutions", "book") for p in (ROOT / d).glob("*.ipynb"))
+    paths = options.notebooks or sorted(
+        p for d in ("exercises", "solutions", "book") for p in (ROOT / d).glob("*.ipynb")
+    )
     if missing := [path for path in paths if not path.exists()]:
         parser.error(f"there is no {missing[0]}")
     python = options.python or colab_python(pinned(options.freeze and options.freeze.read_text()))
@@ -198,8 +253,13 @@ def main(arguments=None):
     def one(path):
         started = time.monotonic()
         found, fetched = check(path, python)
-        print(f"{'BAD' if found else 'ok '}  {path.parent.name}/{path.name}, {time.monotonic() - started:.0f} s"
-              f"{', fetched ' * bool(fetched)}{' '.join(fetched)}", *(f"     {line}" for line in found), sep="\n", flush=True)
+        print(
+            f"{'BAD' if found else 'ok '}  {path.parent.name}/{path.name}, {time.monotonic() - started:.0f} s"
+            f"{', fetched ' * bool(fetched)}{' '.join(fetched)}",
+            *(f"     {line}" for line in found),
+            sep="\n",
+            flush=True,
+        )
         return bool(found)
 
     with ThreadPoolExecutor(options.jobs) as pool:

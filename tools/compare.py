@@ -1,7 +1,8 @@
 """Does a re-run say the same as what is published? One rule, used by publish and by pytest.
 
-    python -m tools.compare        for each published sample, the smallest change that its networks can show
+python -m tools.compare        for each published sample, the smallest change that its networks can show
 """
+
 import os
 import platform
 import re
@@ -29,7 +30,9 @@ def machine():
     facts = dict(re.findall(r"^([\w ]+?)\s*: (.*)$", cpu.read_text(), re.M)) if cpu.exists() else {}
     name = facts.get("model name") or platform.processor() or platform.machine()
     kind = "/".join(facts[k] for k in ("cpu family", "model", "stepping") if k in facts)
-    forced = [f"{k}={os.environ[k]}" for k in ("MKL_CBWR", "OPENBLAS_CORETYPE") if os.environ.get(k)]
+    forced = [
+        f"{k}={os.environ[k]}" for k in ("MKL_CBWR", "OPENBLAS_CORETYPE") if os.environ.get(k)
+    ]
     parts = [f"{name} {kind}".strip(), torch.backends.cpu.get_cpu_capability(), *forced]
     return {"torch": torch.__version__.split("+")[0], "processor": ", ".join(parts)}
 
@@ -60,10 +63,14 @@ def sample_moved(old, new, exactly):
 
     exactly  same code, torch, processor and threads: the values must be the same to the last bit
     """
-    found = [f"the published sample {f}" for f in faults(**old)] + [f"the new sample {f}" for f in faults(**new)]
+    found = [f"the published sample {f}" for f in faults(**old)] + [
+        f"the new sample {f}" for f in faults(**new)
+    ]
     changed = [k for k in ("trained", "log", "of", "fmt") if old.get(k) != new.get(k)]
     if changed:
-        found.append(f"is counted differently: {', '.join(f'{k} {old.get(k)} -> {new.get(k)}' for k in changed)}")
+        found.append(
+            f"is counted differently: {', '.join(f'{k} {old.get(k)} -> {new.get(k)}' for k in changed)}"
+        )
     if len(old["values"]) != len(new["values"]):
         found.append(f"had {len(old['values'])} values, now {len(new['values'])}")
     if found:
@@ -74,8 +81,14 @@ def sample_moved(old, new, exactly):
         if at is None and old.get("fingerprint") != new.get("fingerprint"):
             return "the fingerprints differ: these are other networks"
         count = sum(a != b for a, b in pairs)
-        return at if at is None else (f"{count} of {len(pairs)} values differ on the machine that published them;"
-                                      f" the first: {pairs[at][0]!r} -> {pairs[at][1]!r}")
+        return (
+            at
+            if at is None
+            else (
+                f"{count} of {len(pairs)} values differ on the machine that published them;"
+                f" the first: {pairs[at][0]!r} -> {pairs[at][1]!r}"
+            )
+        )
     return by_chance(old, new)
 
 
@@ -112,7 +125,11 @@ def text_moved(old, new):
 def one_unit_apart(a, b):
     a, b = (Decimal(x.replace("−", "-")) for x in (a, b))
     is_float = a.as_tuple().exponent != 0 and b.as_tuple().exponent != 0
-    return is_float and a.as_tuple().exponent == b.as_tuple().exponent and abs(a - b) <= Decimal(1).scaleb(a.as_tuple().exponent)
+    return (
+        is_float
+        and a.as_tuple().exponent == b.as_tuple().exponent
+        and abs(a - b) <= Decimal(1).scaleb(a.as_tuple().exponent)
+    )
 
 
 def edited(output):
@@ -130,11 +147,20 @@ def outputs_moved(old, new, exactly):
     """What moved between two lists of outputs of one cell, as lines; other output is compared elsewhere."""
     lines = [line for line in map(edited, old) if line]
     for kind, before, after in zip(("sample", "exact value"), records(old), records(new)):
-        lines += [f"{kind} {name} is published, but the cell did not give it" for name in before.keys() - after.keys()]
-        lines += [f"{kind} {name} is not in the published notebook" for name in after.keys() - before.keys()]
+        lines += [
+            f"{kind} {name} is published, but the cell did not give it"
+            for name in before.keys() - after.keys()
+        ]
+        lines += [
+            f"{kind} {name} is not in the published notebook"
+            for name in after.keys() - before.keys()
+        ]
         for name in before.keys() & after.keys():
-            why = (sample_moved(before[name], after[name], exactly) if kind == "sample"
-                   else text_moved(before[name][1], after[name][1]))
+            why = (
+                sample_moved(before[name], after[name], exactly)
+                if kind == "sample"
+                else text_moved(before[name][1], after[name][1])
+            )
             lines += [f"{kind} {name}: {why}"] if why else []
     return lines
 
@@ -148,12 +174,14 @@ def visible_fall(record):
     if n > 1:
         critical = stats.t.ppf(1 - CHANCE / 2, 2 * n - 2) + stats.norm.ppf(POWER)
         fall = critical * stdev(values) * (2 / n) ** 0.5
-        sentence.append(f"a factor of {10 ** fall:.2g}" if "log" in record else f"{fall:.2g}")
+        sentence.append(f"a factor of {10**fall:.2g}" if "log" in record else f"{fall:.2g}")
     if "trained" in record:
         total = len(record["values"])
         p = lambda k: stats.fisher_exact([[n, total - n], [k, total - k]])[1]
         seen = [k for k in range(n) if p(k) < CHANCE]
-        sentence.append(f"{n} trained falling to {max(seen)}" if seen else f"no fall of the {n} trained")
+        sentence.append(
+            f"{n} trained falling to {max(seen)}" if seen else f"no fall of the {n} trained"
+        )
     return fall, " or ".join(sentence)
 
 
@@ -164,7 +192,9 @@ def main():
         notebook = nbformat.read(path, as_version=4)
         outputs = [o for c in notebook.cells if c.cell_type == "code" for o in c.outputs]
         for name, record in records(outputs)[0].items():
-            print(f"{path.stem:24}{name:28}{sample_text(**record):52}smallest fall seen: {visible_fall(record)[1]}")
+            print(
+                f"{path.stem:24}{name:28}{sample_text(**record):52}smallest fall seen: {visible_fall(record)[1]}"
+            )
 
 
 if __name__ == "__main__":

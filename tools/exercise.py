@@ -13,6 +13,7 @@ A master (solutions/X.md) is a MyST notebook whose cells carry options:
 
 `read_master` refuses a master that breaks a rule, naming the file, the cell and what to do.
 """
+
 import ast
 import hashlib
 import json
@@ -93,6 +94,7 @@ class Master:
 
 # ---------------------------------------------------------------- reading
 
+
 def masters(folder=MASTERS):
     return [read_master(p) for p in sorted(Path(folder).glob("*.md"))]
 
@@ -100,11 +102,14 @@ def masters(folder=MASTERS):
 def read_master(path):
     """The master at `path`, checked. Raises MasterError."""
     import jupytext
+
     path = Path(path)
     try:
         notebook = jupytext.read(path, fmt="md:myst")
     except Exception as error:
-        raise MasterError(f"{path}: not a MyST notebook ({error}); see the front matter of another master") from error
+        raise MasterError(
+            f"{path}: not a MyST notebook ({error}); see the front matter of another master"
+        ) from error
     cells = [read_cell(path, i, cell) for i, cell in enumerate(notebook.cells)]
     check(path, cells)
     return Master(path.stem, path, cells)
@@ -119,20 +124,38 @@ def read_cell(path, index, cell):
         raise MasterError(f"{where}: has the options {' and '.join(kinds)}; give it one")
     kind = kinds[0] if kinds else None
     if kind is None and cell.cell_type == "code":
-        raise MasterError(f"{where}: a code cell needs an option; provided code is `:given: some-id`")
+        raise MasterError(
+            f"{where}: a code cell needs an option; provided code is `:given: some-id`"
+        )
     id = None if kind is None else meta.pop(kind)
     if kind == "solution" or kind is None:
         id = None
     elif not (isinstance(id, str) and re.fullmatch(r"[A-Za-z0-9_-]{1,64}", id)):
         raise MasterError(f"{where}: {kind} needs an id of letters, digits and hyphens, not {id!r}")
-    if kind is not None and (kind == "text") != (cell.cell_type == "markdown") and kind != "solution":
-        raise MasterError(f"{where}: `{kind}` belongs on a {'Markdown' if kind == 'text' else 'code'} cell")
+    if (
+        kind is not None
+        and (kind == "text") != (cell.cell_type == "markdown")
+        and kind != "solution"
+    ):
+        raise MasterError(
+            f"{where}: `{kind}` belongs on a {'Markdown' if kind == 'text' else 'code'} cell"
+        )
     as_list = lambda x: [x] if isinstance(x, str) else list(x or [])
-    return Cell(kind, id, "code" if cell.cell_type == "code" else "markdown", cell.source, meta.pop("points", 0),
-                as_list(meta.pop("loses", None)), as_list(meta.pop("says", None)), meta.pop("why", "") or "", meta)
+    return Cell(
+        kind,
+        id,
+        "code" if cell.cell_type == "code" else "markdown",
+        cell.source,
+        meta.pop("points", 0),
+        as_list(meta.pop("loses", None)),
+        as_list(meta.pop("says", None)),
+        meta.pop("why", "") or "",
+        meta,
+    )
 
 
 # ---------------------------------------------------------------- the rules of a master
+
 
 def check(path, cells):
     """Raise MasterError for the first broken rule."""
@@ -141,9 +164,13 @@ def check(path, cells):
     seen = set()
     given = [c for c in cells if c.kind == "given"]
     if not cells or not re.match("# .", cells[0].source) or cells[0].kind:
-        raise MasterError(f"{path}: the first cell must be Markdown and begin with the title, `# Title`")
+        raise MasterError(
+            f"{path}: the first cell must be Markdown and begin with the title, `# Title`"
+        )
     if not given or given[0].id != "setup" or "class NotAttempted(" not in given[0].source:
-        raise MasterError(f"{path}: the first given cell must be `:given: setup` and hold class NotAttempted")
+        raise MasterError(
+            f"{path}: the first given cell must be `:given: setup` and hold class NotAttempted"
+        )
     if not re.search(r"^SEED = 0$", given[0].source, re.M):
         raise MasterError(f"{path}, cell setup: needs the line `SEED = 0`; the tests draw from it")
     for cell in cells:
@@ -151,19 +178,25 @@ def check(path, cells):
         if cell.kind in FLAGS and cell.id in seen:
             raise MasterError(f"{where}: the id is used twice; give one of them another")
         seen |= {cell.id} if cell.kind in FLAGS else set()
-        fault = CHECKS.get(cell.kind, check_markdown if cell.type == "markdown" else lambda *_: None)(cell, tests, answers)
+        fault = CHECKS.get(
+            cell.kind, check_markdown if cell.type == "markdown" else lambda *_: None
+        )(cell, tests, answers)
         fault = fault or (check_code(cell) if cell.type == "code" else None)
         if fault:
             raise MasterError(f"{where}: {fault}")
 
 
 def check_markdown(cell, *_):
-    prose = re.sub(r"^(`{3,})(?!\s*\{).*?^\1", "", cell.source, flags=re.M | re.S)  # plain code blocks may show anything
-    for what, line in raw(unfence(prose) if cell.kind == "solution" else prose):  # publish makes those plain; students get no solution
+    prose = re.sub(
+        r"^(`{3,})(?!\s*\{).*?^\1", "", cell.source, flags=re.M | re.S
+    )  # plain code blocks may show anything
+    for what, line in raw(
+        unfence(prose) if cell.kind == "solution" else prose
+    ):  # publish makes those plain; students get no solution
         if what != "a binding":  # publish fills those in, where they may stand
             return f"{line.strip()!r} holds {what}, which Colab shows raw; write plain Markdown or dollar maths"
     if cell.kind is None and "{{" in re.sub(r"\$[^$]*\$", "", prose):
-        return "binds a number with {{…}}, but the exercise has no results; move it to a cell with {\"solution\": true}"
+        return 'binds a number with {{…}}, but the exercise has no results; move it to a cell with {"solution": true}'
 
 
 def check_points(cell):
@@ -196,9 +229,13 @@ def check_test(cell, *_):
     except (SyntaxError, IndexError):
         return f"is not Python, or empty; it must end with print({line!r})"
     if ast.unparse(last) != f"print({line!r})":
-        return f"must end with print(\"{line}\") and no other expression, which would count as points"
+        return f'must end with print("{line}") and no other expression, which would count as points'
     for call in ast.walk(ast.parse(cell.source)):
-        if isinstance(call, ast.Call) and getattr(call.func, "attr", "").endswith("seed") and call.args:
+        if (
+            isinstance(call, ast.Call)
+            and getattr(call.func, "attr", "").endswith("seed")
+            and call.args
+        ):
             if "SEED" not in ast.unparse(call.args[0]):
                 return f"`{ast.unparse(call)}` draws the same numbers whatever SEED is; write SEED + a number"
 
@@ -207,21 +244,31 @@ def check_wrong(cell, tests, answers):
     if fault := check_right(cell, tests, answers):
         return fault
     if not cell.loses or set(cell.loses) - tests:
-        return f":loses: must name tests of this master ({', '.join(sorted(tests))}), not {cell.loses}"
+        return (
+            f":loses: must name tests of this master ({', '.join(sorted(tests))}), not {cell.loses}"
+        )
     if not cell.says or not all(isinstance(s, str) and s for s in cell.says):
-        return "needs :says: \"a fragment of the message that a student gets\""
+        return 'needs :says: "a fragment of the message that a student gets"'
 
 
 def check_right(cell, tests, answers):
     if cell.id not in answers:
         return f"there is no answer cell {cell.id!r}, but {', '.join(sorted(answers))}"
     if "SOLUTION" in cell.source:
-        return "a variant is the whole cell as a student would leave it: take out the SOLUTION markers"
+        return (
+            "a variant is the whole cell as a student would leave it: take out the SOLUTION markers"
+        )
     if not cell.why:
         return "needs :why: a phrase that names the kind"
 
 
-CHECKS = {"answer": check_answer, "test": check_test, "wrong": check_wrong, "right": check_right, "text": check_text}
+CHECKS = {
+    "answer": check_answer,
+    "test": check_test,
+    "wrong": check_wrong,
+    "right": check_right,
+    "text": check_text,
+}
 
 
 def check_code(cell):
@@ -230,14 +277,22 @@ def check_code(cell):
     except SyntaxError as error:
         return f"line {error.lineno} is not Python: {error.msg}"
     for node in ast.walk(tree):
-        modules = [a.name for a in node.names] if isinstance(node, ast.Import) else [node.module or "."] \
-            if isinstance(node, ast.ImportFrom) else []
+        modules = (
+            [a.name for a in node.names]
+            if isinstance(node, ast.Import)
+            else [node.module or "."]
+            if isinstance(node, ast.ImportFrom)
+            else []
+        )
         for module in modules:
-            if module.split(".")[0] not in ALLOWED and not (module == "tools.sample" and cell.kind == "solution"):
+            if module.split(".")[0] not in ALLOWED and not (
+                module == "tools.sample" and cell.kind == "solution"
+            ):
                 return f"imports {module}; an exercise may import only torch, numpy, matplotlib and the standard library"
 
 
 # ---------------------------------------------------------------- answers, filled and taken out
+
 
 def filled(source):
     """An answer cell without its two marker lines."""
@@ -253,7 +308,7 @@ def student_source(cell):
     lines, inside = [], False
     for line in cell.source.split("\n"):
         if line.strip() == BEGIN:
-            indent, inside = line[:len(line) - len(line.lstrip())], True
+            indent, inside = line[: len(line) - len(line.lstrip())], True
             lines += [indent + stub for stub in STUB.format(cell.id).split("\n")]
         elif line.strip() == END:
             inside = False
@@ -264,13 +319,23 @@ def student_source(cell):
 
 # ---------------------------------------------------------------- building
 
+
 def build_exercise(master):
     """The student's notebook: answers cleared, solutions and variants gone, locked and checksummed by nbgrader."""
     from nbgrader.preprocessors import CheckCellMetadata, ComputeChecksums, LockCells
-    cells = with_notice([notebook_cell(c, student_source(c)) for c in master.cells if c.kind is None or c.kind in FLAGS])
+
+    cells = with_notice(
+        [
+            notebook_cell(c, student_source(c))
+            for c in master.cells
+            if c.kind is None or c.kind in FLAGS
+        ]
+    )
     for cell in cells:
         if {"answer", "test"} & {c.kind for c in master.cells if c.id and c.id == grade_id(cell)}:
-            cell.metadata["tags"] = ["raises-exception"]  # unsolved it may raise: nbval and jupyter-book heed this
+            cell.metadata["tags"] = [
+                "raises-exception"
+            ]  # unsolved it may raise: nbval and jupyter-book heed this
     nb = notebook(master, cells)
     for step in LockCells(), ComputeChecksums(), CheckCellMetadata():
         nb, _ = step.preprocess(nb, {})
@@ -289,35 +354,48 @@ def build_solution(master):
     cells = []
     for cell in master.cells:
         if cell.kind not in ("wrong", "right"):
-            cells.append(notebook_cell(cell, ("**A model answer.**\n\n" if cell.kind == "text" else "") + filled(cell.source)))
+            cells.append(
+                notebook_cell(
+                    cell,
+                    ("**A model answer.**\n\n" if cell.kind == "text" else "")
+                    + filled(cell.source),
+                )
+            )
     title = re.match(r"# (?:Exercise: )?(.*)", cells[0].source)
-    cells[0].source = f"# Solution: {title[1]}{cells[0].source[title.end():]}"
+    cells[0].source = f"# Solution: {title[1]}{cells[0].source[title.end() :]}"
     return notebook(master, cells)
 
 
 def notebook(master, cells):
     """A notebook of the cells, with stable cell ids and the exercise's name and version."""
     import nbformat
+
     seen = {}
     for cell in cells:
         id = grade_id(cell) or f"m-{hashlib.sha256(cell.source.encode()).hexdigest()[:10]}"
         seen[id] = seen.get(id, 0) + 1
         cell["id"] = id if seen[id] == 1 else f"{id}-{seen[id]}"
-    nb = nbformat.v4.new_notebook(cells=cells, metadata={
-        "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
-        "language_info": {"name": "python"},
-        "exercise": {"name": master.name, "version": master.version}})
+    nb = nbformat.v4.new_notebook(
+        cells=cells,
+        metadata={
+            "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+            "language_info": {"name": "python"},
+            "exercise": {"name": master.name, "version": master.version},
+        },
+    )
     nb["nbformat_minor"] = 5
     return nb
 
 
 def markdown_cell(source):
     import nbformat
+
     return nbformat.v4.new_markdown_cell(source)
 
 
 def notebook_cell(cell, source):
     import nbformat
+
     new = nbformat.v4.new_code_cell if cell.type == "code" else nbformat.v4.new_markdown_cell
     meta = json.loads(json.dumps(cell.metadata))
     if cell.kind in FLAGS:

@@ -1,4 +1,5 @@
 """A student's feedback page: what each question earned, and what the tests said. Nothing a student wrote is live in it."""
+
 import hashlib
 import html
 import re
@@ -8,9 +9,11 @@ STYLE = """body{font:16px/1.5 system-ui,sans-serif;max-width:46rem;margin:2rem a
 pre{white-space:pre-wrap;overflow-wrap:anywhere;background:#f4f4f4;padding:.6rem;border-radius:4px}
 section{border-left:4px solid #767676;padding-left:1rem;margin:1.2rem 0}section.full{border-color:#009E73}
 section.lost{border-color:#D55E00}h2{font-size:1.1rem;margin:.2rem 0}"""
-HEAD = ("<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta http-equiv=\"Content-Security-Policy\" "
-        "content=\"default-src 'none'; style-src 'unsafe-inline'\"><meta name=\"viewport\" content=\"width=device-width\">"
-        "<title>{title}</title><style>" + STYLE + "</style></head><body>")
+HEAD = (
+    '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" '
+    'content="default-src \'none\'; style-src \'unsafe-inline\'"><meta name="viewport" content="width=device-width">'
+    "<title>{title}</title><style>" + STYLE + "</style></head><body>"
+)
 LONGEST = 20_000
 
 
@@ -20,7 +23,9 @@ def safe(text):
 
 
 def kept(text):
-    return "".join(c for c in str(text)[:LONGEST] if c in "\n\t" or unicodedata.category(c)[0] != "C")
+    return "".join(
+        c for c in str(text)[:LONGEST] if c in "\n\t" or unicodedata.category(c)[0] != "C"
+    )
 
 
 def visible(text):
@@ -31,14 +36,20 @@ def visible(text):
 def file_name(student):
     """A file name that no student can choose to lead elsewhere or onto another's."""
     plain = re.sub(r"[^\w-]+", "_", student, flags=re.A).strip("_")[:60]
-    mark = hashlib.sha256(student.encode(errors="backslashreplace")).hexdigest()[:8]  # a name may be no UTF-8
+    mark = hashlib.sha256(student.encode(errors="backslashreplace")).hexdigest()[
+        :8
+    ]  # a name may be no UTF-8
     return f"{plain or 'student'}{'' if plain == student else '-' + mark}.html"
 
 
 def page(student, grades):
     """The page of one student: `grades` are dicts as tools.grade keeps them."""
-    return HEAD.replace("{title}", f"Feedback for {safe(student)}") + f"<h1>Feedback for {safe(student)}</h1>" \
-        + "".join(map(notebook, grades)) + "</body></html>\n"
+    return (
+        HEAD.replace("{title}", f"Feedback for {safe(student)}")
+        + f"<h1>Feedback for {safe(student)}</h1>"
+        + "".join(map(notebook, grades))
+        + "</body></html>\n"
+    )
 
 
 def notebook(grade):
@@ -48,15 +59,18 @@ def notebook(grade):
     notes = "".join(f"<li>{safe(n)}</li>" for n in grade["notes"])
     waiting = sum(q["points"] is None for q in grade["questions"])
     later = f" so far; {waiting} still to be marked by hand" if waiting else ""
-    return (f"{title}{number(total(grade))} of {number(of(grade))} points{later}</h2>"
-            + (f"<ul>{notes}</ul>" if notes else "") + "".join(map(question, grade["questions"])))
+    return (
+        f"{title}{number(total(grade))} of {number(of(grade))} points{later}</h2>"
+        + (f"<ul>{notes}</ul>" if notes else "")
+        + "".join(map(question, grade["questions"]))
+    )
 
 
 def question(q):
     got, most = q["points"], q["of"]
     kind = "waiting" if got is None else "full" if got == most else "lost"
     score = "to be marked by hand" if got is None else f"{number(got)} of {number(most)} points"
-    out = f"<section class=\"{kind}\"><h2>{safe(q['id'])}: {score}</h2>"
+    out = f'<section class="{kind}"><h2>{safe(q["id"])}: {score}</h2>'
     for label, key in ("", "said"), ("", "comment"), ("Your answer", "answer"):
         if q.get(key):
             out += (f"<p>{label}</p>" if label else "") + f"<pre>{safe(q[key])}</pre>"

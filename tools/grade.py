@@ -12,6 +12,7 @@ like exercise, file, comment) holds what a person decided: written answers, or a
 Exit code: 0 every notebook was graded; 1 some could not be (see `note`); 2 nothing was written, the input is wrong;
 130 interrupted (go on with the same command).
 """
+
 import argparse
 import csv
 import fcntl
@@ -29,26 +30,56 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 from tools import feedback
-from tools.exercise import MASTERS, MasterError, masters as read_masters
+from tools.exercise import MASTERS, MasterError
+from tools.exercise import masters as read_masters
 from tools.sandbox import ROOT, Limits, find_shield, run
 from tools.submissions import Refused, find, restore
 
-COLUMNS = ["student", "file", "exercise", "version", "points", "of", "questions", "lost", "by hand", "note"]
+COLUMNS = [
+    "student",
+    "file",
+    "exercise",
+    "version",
+    "points",
+    "of",
+    "questions",
+    "lost",
+    "by hand",
+    "note",
+]
 FAILED = "could not be graded"  # by no fault of the student; the next run tries again
-SECRETS = [ROOT / name for name in (".git", "_build", "solutions")]  # where else a solution could be read
-TAMPERED = "an assert that must fail did not: the tests mean nothing in this notebook, look at it by eye"
+SECRETS = [
+    ROOT / name for name in (".git", "_build", "solutions")
+]  # where else a solution could be read
+TAMPERED = (
+    "an assert that must fail did not: the tests mean nothing in this notebook, look at it by eye"
+)
 
 
 # ---------------------------------------------------------------- one notebook
 
+
 def grade(submission, masters, limits, shield):
     """What the journal keeps of a submission: exercise, version, questions, notes, or its fault."""
-    record = {"student": submission.student, "file": submission.file, "digest": submission.digest, "exercise": "",
-              "version": "", "graded_by": "", "fault": "", "notes": [], "questions": []}
+    record = {
+        "student": submission.student,
+        "file": submission.file,
+        "digest": submission.digest,
+        "exercise": "",
+        "version": "",
+        "graded_by": "",
+        "fault": "",
+        "notes": [],
+        "questions": [],
+    }
     try:
         restored = restore(submission, masters)
-        record.update(exercise=restored.master.name, version=restored.version, graded_by=restored.master.version,
-                      notes=restored.notes)
+        record.update(
+            exercise=restored.master.name,
+            version=restored.version,
+            graded_by=restored.master.version,
+            notes=restored.notes,
+        )
         record["questions"] = questions(restored, limits, shield, record["notes"])
     except Refused as refusal:
         record["fault"] = str(refusal)
@@ -60,15 +91,31 @@ def grade(submission, masters, limits, shield):
 def questions(restored, limits, shield, notes):
     """Run the notebook and score its tests; written answers wait for a person, untouched ones earn nothing."""
     nonce = secrets.token_hex(8)
-    results = run([*[source for _, _, source in restored.cells], f"assert False, {nonce!r}"], limits, shield)
-    honest = results[-1]["ename"] == "Stopped" or (results[-1]["ename"], results[-1]["evalue"]) == ("AssertionError", nonce)
+    results = run(
+        [*[source for _, _, source in restored.cells], f"assert False, {nonce!r}"], limits, shield
+    )
+    honest = results[-1]["ename"] == "Stopped" or (results[-1]["ename"], results[-1]["evalue"]) == (
+        "AssertionError",
+        nonce,
+    )
     if not honest:
         notes.append(TAMPERED)
-    raised = [(kind, id, said(r)) for (kind, id, _), r in zip(restored.cells, results) if kind in ("given", "answer") and r["ename"]]
-    if raised and restored.cells[0][1] == raised[0][1] == "setup":  # no line of the student's ran before it
-        raise RuntimeError(f"the setup cell, which the exercise gives, failed: {raised[0][2]} Is the machine too busy?")
-    notes += [f"{'given ' * (kind == 'given')}cell {id}: {message}" for kind, id, message in raised
-              if not message.startswith("Not attempted yet")]
+    raised = [
+        (kind, id, said(r))
+        for (kind, id, _), r in zip(restored.cells, results)
+        if kind in ("given", "answer") and r["ename"]
+    ]
+    if (
+        raised and restored.cells[0][1] == raised[0][1] == "setup"
+    ):  # no line of the student's ran before it
+        raise RuntimeError(
+            f"the setup cell, which the exercise gives, failed: {raised[0][2]} Is the machine too busy?"
+        )
+    notes += [
+        f"{'given ' * (kind == 'given')}cell {id}: {message}"
+        for kind, id, message in raised
+        if not message.startswith("Not attempted yet")
+    ]
     ran = {id: r for (kind, id, _), r in zip(restored.cells, results) if kind == "test"}
     out, answer = [], ""
     for cell in restored.master.of("answer", "test", "text"):
@@ -78,7 +125,11 @@ def questions(restored, limits, shield, notes):
         q = {"id": cell.id, "of": cell.points, "said": ""}
         if cell.kind == "text":
             wrote = restored.texts[cell.id]
-            q.update(points=None if wrote else 0, said="" if wrote else f"Not attempted yet: {cell.id}", answer=wrote or "")
+            q.update(
+                points=None if wrote else 0,
+                said="" if wrote else f"Not attempted yet: {cell.id}",
+                answer=wrote or "",
+            )
         else:
             points, message = score(cell, ran[cell.id])
             q.update(points=points if honest else None, said=message, answer=answer)
@@ -91,13 +142,31 @@ def score(cell, result):
     """(points, what the test said) by nbgrader's rule; and the test must have come to its last line."""
     from nbformat.v4 import new_code_cell, new_output
     from nbgrader.utils import determine_grade
-    outputs = [new_output("stream", name="stdout", text=result["stdout"])] if result["stdout"] else []
+
+    outputs = (
+        [new_output("stream", name="stdout", text=result["stdout"])] if result["stdout"] else []
+    )
     if result["ename"]:
-        outputs.append(new_output("error", ename=result["ename"], evalue=result["evalue"], traceback=[]))
-    flags = {"grade": True, "solution": False, "locked": True, "points": cell.points, "grade_id": cell.id}
-    points, _ = determine_grade(new_code_cell(cell.source, outputs=outputs, metadata={"nbgrader": flags}))
-    if points and not result["stdout"].rstrip().endswith(re.split("[\"']", cell.source.rstrip())[-2]):
-        return 0, "The test ended without its last line, \"Passed\"; did the notebook redefine print or sys.stdout?"
+        outputs.append(
+            new_output("error", ename=result["ename"], evalue=result["evalue"], traceback=[])
+        )
+    flags = {
+        "grade": True,
+        "solution": False,
+        "locked": True,
+        "points": cell.points,
+        "grade_id": cell.id,
+    }
+    points, _ = determine_grade(
+        new_code_cell(cell.source, outputs=outputs, metadata={"nbgrader": flags})
+    )
+    if points and not result["stdout"].rstrip().endswith(
+        re.split("[\"']", cell.source.rstrip())[-2]
+    ):
+        return (
+            0,
+            'The test ended without its last line, "Passed"; did the notebook redefine print or sys.stdout?',
+        )
     return points, said(result)
 
 
@@ -112,6 +181,7 @@ def said(result):
 
 # ---------------------------------------------------------------- the journal
 
+
 class Journal:
     """Grades as lines of JSON, appended and flushed to disk one by one; of several for one file the last counts."""
 
@@ -121,7 +191,9 @@ class Journal:
         try:
             fcntl.flock(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise SystemExit(f"{path}: another grading writes to it; wait for it, or give another CSV") from None
+            raise SystemExit(
+                f"{path}: another grading writes to it; wait for it, or give another CSV"
+            ) from None
         self.file.seek(0)
         lines = self.file.read()
         whole = lines.rfind(b"\n") + 1
@@ -132,14 +204,24 @@ class Journal:
                 record = json.loads(line)
                 self.records[record["student"], record["file"]] = record
             except (ValueError, KeyError, TypeError):
-                raise SystemExit(f"{path}, line {n}: is no grade; take that line out, and its notebook is graded again") from None
+                raise SystemExit(
+                    f"{path}, line {n}: is no grade; take that line out, and its notebook is graded again"
+                ) from None
 
     def fresh(self, submission, versions):
         """The grade of this very file by the present exercise, if there is one."""
         record = self.records.get((submission.student, submission.file))
-        if not record or record["digest"] != submission.digest or record["fault"].startswith(FAILED):
+        if (
+            not record
+            or record["digest"] != submission.digest
+            or record["fault"].startswith(FAILED)
+        ):
             return None
-        same = versions.get(record["exercise"]) == record["graded_by"] if record["graded_by"] else record["masters"] == versions
+        same = (
+            versions.get(record["exercise"]) == record["graded_by"]
+            if record["graded_by"]
+            else record["masters"] == versions
+        )
         return record if same else None
 
     def add(self, record):
@@ -152,23 +234,37 @@ class Journal:
 
 # ---------------------------------------------------------------- marks given by hand
 
+
 def read_marks(path, records):
     """Put the marks into copies of the records. All faults of the file are said at once; then nothing is written."""
     records = json.loads(json.dumps(records))
     rows, faults, seen = table(path), [], set()
     if rows and not {"student", "question", "points"} <= set(rows[0]):
-        faults, rows = [f"needs the columns student, question, points, and has {', '.join(map(str, rows[0]))}"], []
+        faults, rows = (
+            [
+                f"needs the columns student, question, points, and has {', '.join(map(str, rows[0]))}"
+            ],
+            [],
+        )
     for n, row in enumerate(rows, 2):
         row = {k: (v or "").strip() for k, v in row.items() if k and not isinstance(v, list)}
         if not row["points"]:
             continue  # not yet marked
-        found = [(r, q) for r in records for q in r["questions"] if q["id"] == row["question"] and means(row["student"], r["student"])
-                 and all(not row.get(k) or means(row[k], r[k]) for k in ("exercise", "file"))]
+        found = [
+            (r, q)
+            for r in records
+            for q in r["questions"]
+            if q["id"] == row["question"]
+            and means(row["student"], r["student"])
+            and all(not row.get(k) or means(row[k], r[k]) for k in ("exercise", "file"))
+        ]
         fault = mark_fault(row, found, records, seen)
         if fault:
             faults.append(f"line {n}: {fault}")
             continue
-        found[0][1].update(points=float(row["points"]), comment=row.get("comment", ""), by_hand=True)
+        found[0][1].update(
+            points=float(row["points"]), comment=row.get("comment", ""), by_hand=True
+        )
     if faults:
         raise SystemExit("\n".join(f"{path}, {f}" for f in faults))
     return records
@@ -183,7 +279,9 @@ def table(path):
         text = data.decode("cp1252", "replace")
     head = text.partition("\n")[0]
     try:
-        return list(csv.DictReader(io.StringIO(text, newline=""), delimiter=max(",;\t", key=head.count)))
+        return list(
+            csv.DictReader(io.StringIO(text, newline=""), delimiter=max(",;\t", key=head.count))
+        )
     except csv.Error as error:
         raise SystemExit(f"{path}: is not a CSV file ({error})") from None
 
@@ -221,21 +319,39 @@ RUNS = "=+@\uff1d\uff0b\uff20\ufe62\ufe66\ufe6b\uff0d\u2212\u2010\u2011\u2012\u2
 
 def harmless(text):
     """Text that no spreadsheet runs: one line, and an apostrophe before what would begin a formula, also after ; or ,"""
-    text = re.sub(r"[\x00-\x1f\x7f\u2028\u2029\u200b-\u200f\u202a-\u202e\u2060\ufeff]+", " ", str(text))
-    text = re.sub(r"[\ud800-\udfff]", "\ufffd", text)  # halves of characters, which no file can hold
+    text = re.sub(
+        r"[\x00-\x1f\x7f\u2028\u2029\u200b-\u200f\u202a-\u202e\u2060\ufeff]+", " ", str(text)
+    )
+    text = re.sub(
+        r"[\ud800-\udfff]", "\ufffd", text
+    )  # halves of characters, which no file can hold
     text = re.sub(rf"([;,][\s\"']*)([{re.escape(RUNS)}])", r"\1'\2", text)
-    return "'" + text if text.lstrip(" \u00a0\"").startswith(tuple(RUNS)) else text
+    return "'" + text if text.lstrip(' \u00a0"').startswith(tuple(RUNS)) else text
 
 
 def csv_row(record):
     qs = record["questions"]
-    show = lambda q: f"{q['id']} {'?' if q['points'] is None else feedback.number(q['points'])}/{feedback.number(q['of'])}"
-    lost = [f"{q['id']}: {q.get('comment') or q['said'] or 'marked by hand'}" for q in qs if q["points"] is not None and q["points"] < q["of"]]
+    show = lambda q: (
+        f"{q['id']} {'?' if q['points'] is None else feedback.number(q['points'])}/{feedback.number(q['of'])}"
+    )
+    lost = [
+        f"{q['id']}: {q.get('comment') or q['said'] or 'marked by hand'}"
+        for q in qs
+        if q["points"] is not None and q["points"] < q["of"]
+    ]
     notes = [record["fault"]] if record["fault"] else record["notes"]
-    return {"student": record["student"], "file": record["file"], "exercise": record["exercise"], "version": record["version"],
-            "points": feedback.number(feedback.total(record)) if qs else "", "of": feedback.number(feedback.of(record)) if qs else "",
-            "questions": "; ".join(map(show, qs)), "lost": " | ".join(lost),
-            "by hand": " ".join(q["id"] for q in qs if q["points"] is None), "note": ". ".join(notes)}
+    return {
+        "student": record["student"],
+        "file": record["file"],
+        "exercise": record["exercise"],
+        "version": record["version"],
+        "points": feedback.number(feedback.total(record)) if qs else "",
+        "of": feedback.number(feedback.of(record)) if qs else "",
+        "questions": "; ".join(map(show, qs)),
+        "lost": " | ".join(lost),
+        "by hand": " ".join(q["id"] for q in qs if q["points"] is None),
+        "note": ". ".join(notes),
+    }
 
 
 def write_csv(path, rows, columns):
@@ -244,7 +360,9 @@ def write_csv(path, rows, columns):
     writer.writeheader()
     writer.writerows({k: harmless(v)[:30_000] for k, v in row.items()} for row in rows)
     whole = text.getvalue()
-    replace(path, whole.encode("utf-8" if whole.isascii() else "utf-8-sig"))  # the mark tells Excel that it is UTF-8
+    replace(
+        path, whole.encode("utf-8" if whole.isascii() else "utf-8-sig")
+    )  # the mark tells Excel that it is UTF-8
 
 
 def replace(path, data):
@@ -256,9 +374,21 @@ def replace(path, data):
 
 def to_mark(records):
     """Rows for a person to fill in: what waits to be marked, with the answer."""
-    return [{"student": r["student"], "file": r["file"], "exercise": r["exercise"], "question": q["id"], "points": "",
-             "of": q["of"], "comment": "", "answer": q.get("answer", "")}
-            for r in records for q in r["questions"] if q["points"] is None]
+    return [
+        {
+            "student": r["student"],
+            "file": r["file"],
+            "exercise": r["exercise"],
+            "question": q["id"],
+            "points": "",
+            "of": q["of"],
+            "comment": "",
+            "answer": q.get("answer", ""),
+        }
+        for r in records
+        for q in r["questions"]
+        if q["points"] is None
+    ]
 
 
 def note_twice(records):
@@ -268,7 +398,10 @@ def note_twice(records):
         files[r["student"], r["exercise"]].append(r["file"])
     for r in records:
         if r["exercise"] and len(files[r["student"], r["exercise"]]) > 1:
-            r["notes"] = [*r["notes"], f"handed in {len(files[r['student'], r['exercise']])} times: choose one"]
+            r["notes"] = [
+                *r["notes"],
+                f"handed in {len(files[r['student'], r['exercise']])} times: choose one",
+            ]
     return records
 
 
@@ -278,20 +411,31 @@ def summary(records):
         rs = [r for r in records if r["exercise"] == name and r["questions"]]
         yield f"\n{name}: {len(rs)} graded, mean {sum(map(feedback.total, rs)) / len(rs):.2f} of {feedback.number(feedback.of(rs[0]))}"
         for i, q in enumerate(rs[0]["questions"]):
-            got = [r["questions"][i] for r in rs if i < len(r["questions"]) and r["questions"][i]["points"] is not None]
-            why = Counter(g["said"] for g in got if g["points"] < g["of"] and g["said"]).most_common(1)
+            got = [
+                r["questions"][i]
+                for r in rs
+                if i < len(r["questions"]) and r["questions"][i]["points"] is not None
+            ]
+            why = Counter(
+                g["said"] for g in got if g["points"] < g["of"] and g["said"]
+            ).most_common(1)
             waiting = f", {len(rs) - len(got)} to mark by hand" if len(got) < len(rs) else ""
-            yield f"  {q['id']:24} {sum(g['points'] == g['of'] for g in got):4} of {len(got)} in full{waiting}" + (
-                f"; {why[0][1]} times: {feedback.visible(why[0][0])[:90]}" if why else "")
+            yield (
+                f"  {q['id']:24} {sum(g['points'] == g['of'] for g in got):4} of {len(got)} in full{waiting}"
+                + (f"; {why[0][1]} times: {feedback.visible(why[0][0])[:90]}" if why else "")
+            )
 
 
 # ---------------------------------------------------------------- a class
+
 
 def grade_class(submissions, masters, journal, limits, shield, jobs, regrade=(), say=print):
     """Grade what is not yet in the journal; returns the records of all submissions, in order."""
     versions = {m.name: m.version for m in masters}
     todo = [s for s in submissions if s.student in regrade or not journal.fresh(s, versions)]
-    say(f"{len(submissions)} notebooks, {len(submissions) - len(todo)} graded before. Student code is kept from: {shield}")
+    say(
+        f"{len(submissions)} notebooks, {len(submissions) - len(todo)} graded before. Student code is kept from: {shield}"
+    )
     start = time.monotonic()
     with ThreadPoolExecutor(jobs) as pool:
         futures = {pool.submit(grade, s, masters, limits, shield): s for s in todo}
@@ -300,9 +444,14 @@ def grade_class(submissions, masters, journal, limits, shield, jobs, regrade=(),
                 record = {**future.result(), "masters": versions}
                 journal.add(record)
                 left = (time.monotonic() - start) / n * (len(todo) - n)
-                result = record["fault"] or f"{feedback.number(feedback.total(record))}/{feedback.number(feedback.of(record))}"
-                say(f"[{n}/{len(todo)}] {feedback.visible(record['student'])}  {record['exercise']}  {feedback.visible(result)[:80]}"
-                    f"   {left / 60:.0f} min left")
+                result = (
+                    record["fault"]
+                    or f"{feedback.number(feedback.total(record))}/{feedback.number(feedback.of(record))}"
+                )
+                say(
+                    f"[{n}/{len(todo)}] {feedback.visible(record['student'])}  {record['exercise']}  {feedback.visible(result)[:80]}"
+                    f"   {left / 60:.0f} min left"
+                )
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
@@ -310,13 +459,30 @@ def grade_class(submissions, masters, journal, limits, shield, jobs, regrade=(),
 
 
 def arguments(argv):
-    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     p.add_argument("submissions", type=Path)
     p.add_argument("out", type=Path)
-    p.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="notebooks at a time (default: one a processor)")
+    p.add_argument(
+        "--jobs",
+        type=int,
+        default=os.cpu_count() or 1,
+        help="notebooks at a time (default: one a processor)",
+    )
     p.add_argument("--feedback", type=Path, metavar="DIR", help="write one HTML page a student")
-    p.add_argument("--marks", type=Path, metavar="CSV", help="marks given by hand: student, question, points[, comment]")
-    p.add_argument("--to-mark", type=Path, metavar="CSV", help="write what a person must mark, ready to be filled in")
+    p.add_argument(
+        "--marks",
+        type=Path,
+        metavar="CSV",
+        help="marks given by hand: student, question, points[, comment]",
+    )
+    p.add_argument(
+        "--to-mark",
+        type=Path,
+        metavar="CSV",
+        help="write what a person must mark, ready to be filled in",
+    )
     p.add_argument("--regrade", action="append", default=[], metavar="STUDENT")
     p.add_argument("--masters", type=Path, default=MASTERS, help=argparse.SUPPRESS)
     p.add_argument("--cell-seconds", type=float, default=Limits.cell)
@@ -332,21 +498,31 @@ def main(argv=None):
         check_places(a)
         submissions = find(a.submissions)
         if not submissions:
-            raise SystemExit(f"{a.submissions}: nobody handed in anything there; nothing was written")
+            raise SystemExit(
+                f"{a.submissions}: nobody handed in anything there; nothing was written"
+            )
         if missing := set(a.regrade) - {s.student for s in submissions}:
             raise SystemExit(f"no submission of {', '.join(sorted(missing))} to grade again")
         journal = Journal(f"{a.out}.journal")
         secrets = [a.out, journal.path, a.feedback, a.to_mark, a.marks]
-        shield = find_shield(dict.fromkeys([a.masters, a.submissions, *SECRETS, *filter(None, secrets)]))
+        shield = find_shield(
+            dict.fromkeys([a.masters, a.submissions, *SECRETS, *filter(None, secrets)])
+        )
         limits = Limits(a.cell_seconds, a.seconds, a.memory)
-        records = note_twice(grade_class(submissions, masters, journal, limits, shield, max(a.jobs, 1), a.regrade))
+        records = note_twice(
+            grade_class(submissions, masters, journal, limits, shield, max(a.jobs, 1), a.regrade)
+        )
         if a.marks:
             records = read_marks(a.marks, records)
     except (SystemExit, MasterError, OSError) as error:
         print(error, file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("Interrupted. What is graded is kept; the same command goes on.", file=sys.stderr, flush=True)
+        print(
+            "Interrupted. What is graded is kept; the same command goes on.",
+            file=sys.stderr,
+            flush=True,
+        )
         os._exit(130)  # the threads still wait for kernels, which die with this process
     publish(a, records)
     return int(any(r["fault"] for r in records))
@@ -356,9 +532,13 @@ def check_places(a):
     """Say before anything is graded that what comes out cannot be written, or would be taken for a submission."""
     for path in filter(None, (a.out, a.to_mark, a.feedback)):
         if path.resolve().is_relative_to(a.submissions.resolve()):
-            raise SystemExit(f"{path}: lies in the folder of submissions and would be taken for one; put it elsewhere")
+            raise SystemExit(
+                f"{path}: lies in the folder of submissions and would be taken for one; put it elsewhere"
+            )
         if path.exists() and path.is_dir() != (path == a.feedback):
-            raise SystemExit(f"{path}: {'is a folder; name a file' if path.is_dir() else 'is a file; name a folder'}")
+            raise SystemExit(
+                f"{path}: {'is a folder; name a file' if path.is_dir() else 'is a file; name a folder'}"
+            )
     if a.marks:
         table(a.marks)
 
@@ -366,18 +546,27 @@ def check_places(a):
 def publish(a, records):
     write_csv(a.out, map(csv_row, records), COLUMNS)
     if a.to_mark:
-        write_csv(a.to_mark, to_mark(records), ["student", "file", "exercise", "question", "points", "of", "comment", "answer"])
+        write_csv(
+            a.to_mark,
+            to_mark(records),
+            ["student", "file", "exercise", "question", "points", "of", "comment", "answer"],
+        )
     if a.feedback:
         a.feedback.mkdir(parents=True, exist_ok=True)
         pages = defaultdict(list)
         for r in records:
             pages[r["student"]].append(r)
         for student, grades in pages.items():
-            replace(a.feedback / feedback.file_name(student), feedback.page(student, grades).encode("utf-8", "replace"))
+            replace(
+                a.feedback / feedback.file_name(student),
+                feedback.page(student, grades).encode("utf-8", "replace"),
+            )
     print("\n".join(summary(records)))
     for r in records:
         if r["fault"]:
-            print(f"not graded: {feedback.visible(r['student'])} {feedback.visible(r['file'])}: {feedback.visible(r['fault'])}")
+            print(
+                f"not graded: {feedback.visible(r['student'])} {feedback.visible(r['file'])}: {feedback.visible(r['fault'])}"
+            )
     print(f"\n{a.out}: {len(records)} rows")
 
 

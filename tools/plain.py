@@ -4,6 +4,7 @@ Citations become links to the source, captioned tables and notes lose their fenc
 to labels become text, links to other pages lead to the site. publish writes this text into the made notebook and keeps
 the page's own in the cell's metadata, from which `_ext/page_text.py` takes it for the site.
 """
+
 import re
 from functools import cache
 from pathlib import Path
@@ -11,12 +12,18 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 CODE = re.compile(r"(^```(?!\{).*?^```[ \t]*$|`[^`\n]+`(?!`))", re.M | re.S)
 CITE = re.compile(r"\{cite:([pt])\}`([^`]+)`")
-FENCE = re.compile(r"^(:{3,})\{(\w+)\}[ \t]*([^\n]*)\n(?:^:[\w-]+:[^\n]*\n)*(.*?)^\1[ \t]*$", re.M | re.S)
+FENCE = re.compile(
+    r"^(:{3,})\{(\w+)\}[ \t]*([^\n]*)\n(?:^:[\w-]+:[^\n]*\n)*(.*?)^\1[ \t]*$", re.M | re.S
+)
 TARGET = re.compile(r"^\([\w-]+\)=\n*", re.M)
 MATHS = re.compile(r"(\$\$.*?\$\$|\$[^$\n]+\$)", re.S)
 EQUATION = re.compile(r"^(.*\$\$)[ \t]+\([\w-]+\)[ \t]*$", re.M)
 LINK = re.compile(r"(?<!!)\[([^\]\[]*)\]\((?!\w+:)([^)#\s]*)(#[^)\s]*)?\)")
-AT = {"doi": "https://doi.org/", "eprint": "https://arxiv.org/abs/", "url": ""}  # where a source is found
+AT = {
+    "doi": "https://doi.org/",
+    "eprint": "https://arxiv.org/abs/",
+    "url": "",
+}  # where a source is found
 RAW = {  # what would stand on a page in Colab as it was typed
     "a role": re.compile(r"\{[a-zA-Z][\w:.+-]*\}`"),
     "a directive": re.compile(r"^\s*(?:`{3,}|~{3,}|:{3,})\s*\{", re.M),
@@ -40,10 +47,17 @@ def plain(text, folder, site):
 
 def raw(text):
     """[(what, the line where it stands)]: what Colab would show as typed."""
-    text = CODE.sub(lambda m: m[0] if text[:m.start()].endswith("}") else "code", text)
+    text = CODE.sub(lambda m: m[0] if text[: m.start()].endswith("}") else "code", text)
     prose = MATHS.sub("maths", text)
-    found = [(what, m) for what, pattern in RAW.items() for m in pattern.finditer(text if "equation" in what else prose)]
-    return [(what, m.string[m.string.rfind("\n", 0, m.start() + 1) + 1:].split("\n", 1)[0][:100]) for what, m in found]
+    found = [
+        (what, m)
+        for what, pattern in RAW.items()
+        for m in pattern.finditer(text if "equation" in what else prose)
+    ]
+    return [
+        (what, m.string[m.string.rfind("\n", 0, m.start() + 1) + 1 :].split("\n", 1)[0][:100])
+        for what, m in found
+    ]
 
 
 def unfence(text):
@@ -62,7 +76,11 @@ def unfenced(match):
 def link(text, page, label, folder, site):
     if not page:
         return text
-    path = Path(page) if "/" not in page else Path(*[part for part in Path(folder, page).parts if part != ".."][-2:])
+    path = (
+        Path(page)
+        if "/" not in page
+        else Path(*[part for part in Path(folder, page).parts if part != ".."][-2:])
+    )
     path = Path(folder, path) if path.parent == Path(".") else path
     return f"[{text}]({site}{path.with_suffix('')}.html{label or ''})"
 
@@ -92,7 +110,13 @@ def authors(entry):
 
     people = entry.persons.get("author") or entry.persons["editor"]
     names = [str(Text.from_latex(" ".join(p.prelast_names + p.last_names))) for p in people]
-    return names[0] if len(names) == 1 else f"{names[0]} and {names[1]}" if len(names) == 2 else f"{names[0]} et al."
+    return (
+        names[0]
+        if len(names) == 1
+        else f"{names[0]} and {names[1]}"
+        if len(names) == 2
+        else f"{names[0]} et al."
+    )
 
 
 @cache

@@ -8,6 +8,7 @@ solutions/X.md   -> solutions/X.ipynb, executed and graded, and exercises/X.ipyn
 Only what is stale runs. A number that moved by more than chance is not published without --accept. Exit codes:
 0 all current, 1 something stale (--check), moved or failed, 2 a usage error.
 """
+
 import argparse
 import asyncio
 import datetime
@@ -43,7 +44,9 @@ class Page:
     """One source and what is made of it."""
 
     source: Path
-    notebook: nbformat.NotebookNode  # as it will be published, without outputs and with bindings unfilled
+    notebook: (
+        nbformat.NotebookNode
+    )  # as it will be published, without outputs and with bindings unfilled
     exercise: nbformat.NotebookNode | None = None  # the student's notebook, for a master
     inputs: dict = field(default_factory=dict)  # hashes of all that can move a number
 
@@ -58,7 +61,9 @@ class Page:
     @property
     def kept_run(self):
         """Where a run that was not published waits for --accept or for a mended binding."""
-        return self.source.parents[1] / "_build" / "publish" / self.source.parent.name / self.made.name
+        return (
+            self.source.parents[1] / "_build" / "publish" / self.source.parent.name / self.made.name
+        )
 
     def __str__(self):
         return f"{self.source.parent.name}/{self.source.name}"
@@ -108,7 +113,9 @@ def read_page(source):
     helpers = inline(notebook)
     for number, cell in enumerate(notebook.cells):
         cell.id = f"cell-{number}"  # the same at each publish
-        if "remove-cell" in cell.metadata.get("tags", []):  # not on the site: folded in Colab and in JupyterLab
+        if "remove-cell" in cell.metadata.get(
+            "tags", []
+        ):  # not on the site: folded in Colab and in JupyterLab
             cell.metadata.update({"cellView": "form", "jupyter": {"source_hidden": True}})
     data = notebook.metadata.get("course", {}).get("data", [])
     missing = [name for name in data if not (ROOT / "data" / name).exists()]
@@ -116,8 +123,12 @@ def read_page(source):
         raise PublishError(f"{source}: declares data that is not there: {', '.join(missing)}")
     notebook.metadata.pop("jupytext", None)
     notebook.metadata["language_info"] = {"name": "python"}
-    inputs = {"code": digest(written), "helpers": digest("".join(map(module_text, helpers))),
-              "data": digest(b"".join((ROOT / "data" / name).read_bytes() for name in data)), "pins": pins()}
+    inputs = {
+        "code": digest(written),
+        "helpers": digest("".join(map(module_text, helpers))),
+        "data": digest(b"".join((ROOT / "data" / name).read_bytes() for name in data)),
+        "pins": pins(),
+    }
     return Page(source, notebook, exercise, inputs)
 
 
@@ -134,8 +145,15 @@ def stored(path):
         return None
     try:
         return nbformat.read(path, as_version=4)
-    except (ValueError, KeyError, AttributeError, nbformat.ValidationError) as error:  # cut off, or with the marks of a merge in it
-        raise PublishError(f"{path}: is no whole notebook ({str(error)[:80]}); restore it, or take it away and publish again") from None
+    except (
+        ValueError,
+        KeyError,
+        AttributeError,
+        nbformat.ValidationError,
+    ) as error:  # cut off, or with the marks of a merge in it
+        raise PublishError(
+            f"{path}: is no whole notebook ({str(error)[:80]}); restore it, or take it away and publish again"
+        ) from None
 
 
 def why_stale(page, notebook):
@@ -143,7 +161,9 @@ def why_stale(page, notebook):
     if notebook is None:
         return "never run"
     stamp = stamp_of(notebook)
-    changed = [name for name, value in page.inputs.items() if stamp.get("inputs", {}).get(name) != value]
+    changed = [
+        name for name, value in page.inputs.items() if stamp.get("inputs", {}).get(name) != value
+    ]
     if changed:
         return f"changed: {', '.join(changed)}"
     if [c.source for c in code_cells(notebook)] != [c.source for c in code_cells(page.notebook)]:
@@ -163,7 +183,11 @@ def edited(notebook):
         if found := faults(**record):
             return f"the made notebook's sample {record['name']} {'; '.join(found)}"
     stated = stamp_of(notebook).get("outputs")  # notebooks made before it was kept have none
-    return "the made notebook's outputs were edited" if stated and stated != outputs_digest(notebook) else ""
+    return (
+        "the made notebook's outputs were edited"
+        if stated and stated != outputs_digest(notebook)
+        else ""
+    )
 
 
 def values(notebook):
@@ -189,9 +213,14 @@ def assemble(page, run):
             try:
                 cell.source = bind(cell.source, samples, exacts)
             except BindError as error:
-                raise PublishError(f"{page}, cell {number}: {error}. The run is kept: mend the text and publish again.")
+                raise PublishError(
+                    f"{page}, cell {number}: {error}. The run is kept: mend the text and publish again."
+                )
         if cell.cell_type == "markdown" and (text := shown(page, cell.source)) != cell.source:
-            cell.metadata["myst"], cell.source = cell.source, text  # Colab shows the one, the site the other
+            cell.metadata["myst"], cell.source = (
+                cell.source,
+                text,
+            )  # Colab shows the one, the site the other
     notebook.metadata["published"] = stamp_of(run)
     return notebook
 
@@ -232,9 +261,16 @@ async def execute(page, bar):
     def done(cell, cell_index, execute_reply, **_):
         bar.update()
 
-    client = NotebookClient(run, timeout=CELL_SECONDS, record_timing=False, store_widget_state=False, kernel_name="python3",
-                            resources={"metadata": {"path": str(page.source.parent)}},
-                            on_cell_start=begin, on_cell_executed=done)
+    client = NotebookClient(
+        run,
+        timeout=CELL_SECONDS,
+        record_timing=False,
+        store_widget_state=False,
+        kernel_name="python3",
+        resources={"metadata": {"path": str(page.source.parent)}},
+        on_cell_start=begin,
+        on_cell_executed=done,
+    )
     try:
         await client.async_execute()
     except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
@@ -242,12 +278,21 @@ async def execute(page, bar):
     clean(run)
     samples, _ = values(run)
     threads = re.search(r"set_num_threads\((\d+)\)", "\n".join(c.source for c in code_cells(run)))
-    run = nbformat.reads(nbformat.writes(run), as_version=4)  # the outputs as they will be read again
+    run = nbformat.reads(
+        nbformat.writes(run), as_version=4
+    )  # the outputs as they will be read again
     run.metadata["published"] = {
-        "outputs": outputs_digest(run), "inputs": page.inputs, "date": datetime.date.today().isoformat(), **machine(),
-        "threads": int(threads[1]) if threads else None, "samples": len(samples),
-        "networks": max((len(r["values"]) for r in samples.values() if r["of"] == "networks"), default=0),
-        "seconds": round(time.monotonic() - started)}
+        "outputs": outputs_digest(run),
+        "inputs": page.inputs,
+        "date": datetime.date.today().isoformat(),
+        **machine(),
+        "threads": int(threads[1]) if threads else None,
+        "samples": len(samples),
+        "networks": max(
+            (len(r["values"]) for r in samples.values() if r["of"] == "networks"), default=0
+        ),
+        "seconds": round(time.monotonic() - started),
+    }
     return run
 
 
@@ -264,7 +309,9 @@ def moved(page, old, new):
 
     (old_samples, old_exacts), (new_samples, new_exacts) = values(old), values(new)
     before, after = stamp_of(old), stamp_of(new)
-    exactly = all(before.get(k) == after.get(k) for k in ("inputs", "torch", "processor", "threads"))
+    exactly = all(
+        before.get(k) == after.get(k) for k in ("inputs", "torch", "processor", "threads")
+    )
     lines, alarms = [], 0
     for name, record in new_samples.items():
         if name not in old_samples:
@@ -275,7 +322,9 @@ def moved(page, old, new):
         elif old_samples[name]["values"] != record["values"]:
             lines.append(f"  other  {name}: other values, no more than chance")
     for name, record in new_exacts.items():
-        old_text, text = (format(r["value"], r["fmt"]) if r else None for r in (old_exacts.get(name), record))
+        old_text, text = (
+            format(r["value"], r["fmt"]) if r else None for r in (old_exacts.get(name), record)
+        )
         if old_text is None:
             lines.append(f"  new    {name}")
         elif why := text_moved(old_text, text):
@@ -301,8 +350,13 @@ async def publish_page(page, why, accept, force, bar):
     if why and published and stamp_of(published):
         lines, alarms = moved(page, published, run)
         if alarms and not accept:
-            return False, "\n".join([f"{page}: {ran}: {alarms} number(s) moved; not published", *lines,
-                                     f"  Look at them, then: python -m tools.publish --accept {page}"])
+            return False, "\n".join(
+                [
+                    f"{page}: {ran}: {alarms} number(s) moved; not published",
+                    *lines,
+                    f"  Look at them, then: python -m tools.publish --accept {page}",
+                ]
+            )
     elif why:
         lines = ["  no baseline"]
     write(page.made, assemble(page, run))
@@ -344,8 +398,12 @@ async def publish(stale, accept, force):
                 except PublishError as error:
                     return False, str(error)
 
-        longest_first = sorted(stale, key=lambda entry: -last_seconds(entry[0]))  # else the longest may run last, and alone
-        for finished in asyncio.as_completed([asyncio.create_task(one(page, run)) for page, run, _ in longest_first]):
+        longest_first = sorted(
+            stale, key=lambda entry: -last_seconds(entry[0])
+        )  # else the longest may run last, and alone
+        for finished in asyncio.as_completed(
+            [asyncio.create_task(one(page, run)) for page, run, _ in longest_first]
+        ):
             ok, line = await finished
             tqdm.write(line)
             good &= ok
@@ -355,13 +413,20 @@ async def publish(stale, accept, force):
 def sources(paths):
     """The sources to look at; a made notebook stands for its source."""
     if not paths:
-        return sorted(p for folder in ("book", "solutions") for p in (ROOT / folder).glob("*.md") if is_page(p))
+        return sorted(
+            p
+            for folder in ("book", "solutions")
+            for p in (ROOT / folder).glob("*.md")
+            if is_page(p)
+        )
     found = [Path(path).resolve().with_suffix(".md") for path in paths]
     for path in found:
         if not path.exists():
             sys.exit(f"publish: there is no {path}")
         if not is_page(path):
-            sys.exit(f"publish: {path} is no notebook (its first lines name no kernelspec); the site builds it as it is")
+            sys.exit(
+                f"publish: {path} is no notebook (its first lines name no kernelspec); the site builds it as it is"
+            )
     return found
 
 
@@ -378,17 +443,27 @@ def read_all(paths):
 
 def orphans(root):
     """Notebooks that pass for made, of which nobody wrote a source: nothing would ever run them afresh."""
-    return [f"{path.relative_to(root)}: has no source {source.relative_to(root)}; take the notebook away, or write its source"
-            for folder, sources in (("book", "book"), ("solutions", "solutions"), ("exercises", "solutions"))
-            for path in sorted((root / folder).glob("*.ipynb"))
-            if not (source := root / sources / f"{path.stem}.md").exists()]
+    return [
+        f"{path.relative_to(root)}: has no source {source.relative_to(root)}; take the notebook away, or write its source"
+        for folder, sources in (
+            ("book", "book"),
+            ("solutions", "solutions"),
+            ("exercises", "solutions"),
+        )
+        for path in sorted((root / folder).glob("*.ipynb"))
+        if not (source := root / sources / f"{path.stem}.md").exists()
+    ]
 
 
 def main(arguments=None):
-    parser = argparse.ArgumentParser(prog="publish", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="publish", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("paths", nargs="*", help="sources (default: all)")
     parser.add_argument("--check", action="store_true", help="say what is stale, change nothing")
-    parser.add_argument("--accept", action="store_true", help="publish numbers that moved by more than chance")
+    parser.add_argument(
+        "--accept", action="store_true", help="publish numbers that moved by more than chance"
+    )
     parser.add_argument("--force", action="store_true", help="run what is current, too")
     options = parser.parse_args(arguments)
     pages, errors = read_all(options.paths)

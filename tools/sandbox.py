@@ -5,6 +5,7 @@ matter (solutions, submissions) empty; started by root, it runs as `nobody`. Eve
 It does NOT stop a student's code from reading other files that this user may read, nor from tampering with the
 tests, which run in the same process as the answers. See tools/README.md.
 """
+
 import json
 import os
 import re
@@ -42,6 +43,7 @@ class Limits:
 @dataclass
 class Shield:
     """How student code is kept apart: what to put before the worker and before its kernel, and that in words."""
+
     worker: list = field(default_factory=list)
     kernel: list = field(default_factory=list)
     words: str = "nothing: `unshare` is not allowed here, so student code has the network and all that you may read"
@@ -57,17 +59,24 @@ def find_shield(hide=()):
     hide = [Path(h).resolve() for h in hide if Path(h).exists()]
     hide = [h for h in hide if not any(n.resolve().is_relative_to(h) for n in needed)]
     empty = lambda h: "-t tmpfs -o size=1m,mode=755 none" if h.is_dir() else "--bind /dev/null"
-    cover = [f"{{ [ ! -e {shlex.quote(str(h))} ] || mount {empty(h)} {shlex.quote(str(h))}; }}" for h in hide]  # one may lie in another
+    cover = [
+        f"{{ [ ! -e {shlex.quote(str(h))} ] || mount {empty(h)} {shlex.quote(str(h))}; }}"
+        for h in hide
+    ]  # one may lie in another
     hidden = ["sh", "-c", " && ".join([*cover, 'exec "$@"']), "sh"]
     whole = ["-n", "-p", "-f", "--kill-child", "-m", "--mount-proc"]
     powerless = ["setpriv", "--bounding-set=-all", "--inh-caps=-all", "--no-new-privs"]
     as_nobody = [*powerless, f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
     words = "no network, no other process; submissions and solutions look empty"
-    for shield in (Shield(["unshare", *whole, *hidden], as_nobody, words + "; runs as nobody", True),
-                   Shield(["unshare", *whole, *hidden], powerless, words + "; runs as you, without powers", True),
-                   Shield(["unshare", "-r", *whole, *hidden], powerless, words + "; runs as you", True),
-                   Shield(["unshare", "-n"], [], "no network, but all files that you may read"),
-                   Shield(["unshare", "-rn"], [], "no network, but all files that you may read")):
+    for shield in (
+        Shield(["unshare", *whole, *hidden], as_nobody, words + "; runs as nobody", True),
+        Shield(
+            ["unshare", *whole, *hidden], powerless, words + "; runs as you, without powers", True
+        ),
+        Shield(["unshare", "-r", *whole, *hidden], powerless, words + "; runs as you", True),
+        Shield(["unshare", "-n"], [], "no network, but all files that you may read"),
+        Shield(["unshare", "-rn"], [], "no network, but all files that you may read"),
+    ):
         probe = [*shield.worker, *shield.kernel, sys.executable, "-c", "import zmq"]
         try:
             if subprocess.run(probe, capture_output=True, timeout=30, cwd="/").returncode == 0:
@@ -79,6 +88,7 @@ def find_shield(hide=()):
 
 # ---------------------------------------------------------------- outside: start it, listen, end it
 
+
 def run(cells, limits, shield=Shield()):
     """What became of each source in `cells`: a list of dicts {stdout, ename, evalue, seconds}, and why it stopped.
 
@@ -86,9 +96,14 @@ def run(cells, limits, shield=Shield()):
     """
     broken, results, deadline = {}, {}, time.monotonic() + limits.notebook
     for _ in range(4):
-        todo = [f"raise RuntimeError({why!r})" if (why := broken.get(i)) else source for i, source in enumerate(cells)]
+        todo = [
+            f"raise RuntimeError({why!r})" if (why := broken.get(i)) else source
+            for i, source in enumerate(cells)
+        ]
         new, culprit, why = once(todo, limits, shield, deadline)
-        results.update(new)  # what an earlier try came to stays, if this one is out of time before it
+        results.update(
+            new
+        )  # what an earlier try came to stays, if this one is out of time before it
         if culprit is None:
             break
         broken[culprit] = why
@@ -101,7 +116,12 @@ def run(cells, limits, shield=Shield()):
 
 def once(cells, limits, shield, deadline):
     """One try: ({index: result}, the index that broke it or None, why it ended early or None)."""
-    job = {"cells": cells, "limits": asdict(limits), "before": shield.kernel, "mounts": shield.mounts}
+    job = {
+        "cells": cells,
+        "limits": asdict(limits),
+        "before": shield.kernel,
+        "mounts": shield.mounts,
+    }
     results, begun = {}, None
     for event in talk(job, shield, deadline):
         if "begin" in event:
@@ -123,11 +143,21 @@ def once(cells, limits, shield, deadline):
 
 def talk(job, shield, deadline):
     """The events of one worker process, as they come; it and all it started are killed in the end."""
-    with tempfile.TemporaryDirectory(prefix="grade", ignore_cleanup_errors=True) as folder, tempfile.TemporaryFile() as log:
+    with (
+        tempfile.TemporaryDirectory(prefix="grade", ignore_cleanup_errors=True) as folder,
+        tempfile.TemporaryFile() as log,
+    ):
         out, to_us = os.pipe()
-        worker = subprocess.Popen([*shield.worker, sys.executable, "-m", "tools.sandbox", folder, str(to_us)],
-                                  stdin=subprocess.PIPE, stdout=log, stderr=log, pass_fds=[to_us], cwd=ROOT,
-                                  env={**os.environ, "PYTHONPATH": str(ROOT)}, start_new_session=True)
+        worker = subprocess.Popen(
+            [*shield.worker, sys.executable, "-m", "tools.sandbox", folder, str(to_us)],
+            stdin=subprocess.PIPE,
+            stdout=log,
+            stderr=log,
+            pass_fds=[to_us],
+            cwd=ROOT,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            start_new_session=True,
+        )
         os.close(to_us)
         try:
             worker.stdin.write(json.dumps(job).encode() + b"\n")
@@ -135,7 +165,9 @@ def talk(job, shield, deadline):
             yield from lines_until(out, deadline)
         except BrokenPipeError:
             log.seek(0)
-            yield {"failed": f"the process that runs the cells did not start: {log.read()[-500:].decode(errors='replace')}"}
+            yield {
+                "failed": f"the process that runs the cells did not start: {log.read()[-500:].decode(errors='replace')}"
+            }
         finally:
             os.close(out)
             end(worker)
@@ -159,6 +191,7 @@ def lines_until(fd, deadline):
 def end(worker):
     """Kill a worker and its descendants. In a namespace of its own the first kill is enough."""
     import psutil
+
     try:
         family = psutil.Process(worker.pid).children(recursive=True)
     except psutil.Error:
@@ -173,6 +206,7 @@ def end(worker):
 
 
 # ---------------------------------------------------------------- inside: one kernel, one notebook
+
 
 def worker(folder, to_parent):
     """Read a job from stdin, run its cells, write events; end when the parent does."""
@@ -205,7 +239,10 @@ class Kernel:
         self.folder, self.limits, self.before = Path(folder), limits, before
         self.user = NOBODY if "--clear-groups" in before else None
         if mounts:
-            subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={limits.disk}m,mode=700", "none", folder], check=True)
+            subprocess.run(
+                ["mount", "-t", "tmpfs", "-o", f"size={limits.disk}m,mode=700", "none", folder],
+                check=True,
+            )
         self.work = self.folder / "work"
         self.home = self.folder / "home"
         for path in self.work, self.home, self.home / "mpl":
@@ -218,17 +255,42 @@ class Kernel:
     def start(self):
         from jupyter_client import BlockingKernelClient
         from jupyter_client.connect import write_connection_file
-        file, _ = write_connection_file(str(self.home / "kernel.json"), transport="ipc", ip=str(self.home / "socket"))
+
+        file, _ = write_connection_file(
+            str(self.home / "kernel.json"), transport="ipc", ip=str(self.home / "socket")
+        )
         if self.user:
             os.chown(file, self.user, self.user)
         self.client = BlockingKernelClient(connection_file=file)
-        env = {"PATH": os.environ.get("PATH", ""), "LANG": os.environ.get("LANG", "C.UTF-8"), "HOME": str(self.home),
-               "IPYTHONDIR": str(self.home), "MPLCONFIGDIR": str(self.home / "mpl"), "TMPDIR": str(self.home),
-               "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1", "PYTHONNOUSERSITE": "1"}
+        env = {
+            "PATH": os.environ.get("PATH", ""),
+            "LANG": os.environ.get("LANG", "C.UTF-8"),
+            "HOME": str(self.home),
+            "IPYTHONDIR": str(self.home),
+            "MPLCONFIGDIR": str(self.home / "mpl"),
+            "TMPDIR": str(self.home),
+            "OMP_NUM_THREADS": "1",
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "PYTHONNOUSERSITE": "1",
+        }
         self.log = open(self.folder / "log", "w+")
         self.process = subprocess.Popen(
-            [*self.before, sys.executable, "-m", "ipykernel_launcher", "-f", file, "--HistoryManager.enabled=False"],
-            cwd=self.work, env=env, stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, preexec_fn=self.bound)
+            [
+                *self.before,
+                sys.executable,
+                "-m",
+                "ipykernel_launcher",
+                "-f",
+                file,
+                "--HistoryManager.enabled=False",
+            ],
+            cwd=self.work,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=self.log,
+            stderr=self.log,
+            preexec_fn=self.bound,
+        )
         self.client.load_connection_file()
         self.client.start_channels()
         self.wait_for_start()
@@ -250,8 +312,12 @@ class Kernel:
 
     def bound(self):
         """In the kernel's process, before it starts: what it may use."""
-        for what, most in ((resource.RLIMIT_AS, self.limits.memory * MB), (resource.RLIMIT_FSIZE, self.limits.disk * MB),
-                           (resource.RLIMIT_CPU, int(2 * self.limits.notebook) + 10), (resource.RLIMIT_CORE, 0)):
+        for what, most in (
+            (resource.RLIMIT_AS, self.limits.memory * MB),
+            (resource.RLIMIT_FSIZE, self.limits.disk * MB),
+            (resource.RLIMIT_CPU, int(2 * self.limits.notebook) + 10),
+            (resource.RLIMIT_CORE, 0),
+        ):
             resource.setrlimit(what, (most, most))
         if self.user:
             resource.setrlimit(resource.RLIMIT_NPROC, (PROCESSES, PROCESSES))
@@ -266,7 +332,11 @@ class Kernel:
             message = self.next_message(id)
             if message is None and self.process.poll() is not None:
                 return None, "The cell ended the process that ran it."
-            if message and message["msg_type"] == "status" and message["content"]["execution_state"] == "idle":
+            if (
+                message
+                and message["msg_type"] == "status"
+                and message["content"]["execution_state"] == "idle"
+            ):
                 break
             if message:
                 self.keep(result, message)
@@ -275,26 +345,36 @@ class Kernel:
                 os.kill(self.process.pid, signal.SIGINT)
                 interrupted = True
             if now > given_up:
-                return None, f"Stopped: the cell ran longer than {self.limits.cell:g} s and could not be interrupted."
+                return (
+                    None,
+                    f"Stopped: the cell ran longer than {self.limits.cell:g} s and could not be interrupted.",
+                )
         if interrupted:
-            result.update(ename="Stopped", evalue=f"Stopped: the cell ran longer than {self.limits.cell:g} s.")
+            result.update(
+                ename="Stopped", evalue=f"Stopped: the cell ran longer than {self.limits.cell:g} s."
+            )
         return {**result, "seconds": round(time.monotonic() - start, 1)}, None
 
     def next_message(self, id):
         from queue import Empty
+
         try:
             message = self.client.get_iopub_msg(timeout=0.5)
         except Empty:
             return None
         except Exception:  # a message that a student forged or broke
             return {"msg_type": "broken", "content": {}}
-        return message if message["parent_header"].get("msg_id") == id else {"msg_type": "another's", "content": {}}
+        return (
+            message
+            if message["parent_header"].get("msg_id") == id
+            else {"msg_type": "another's", "content": {}}
+        )
 
     def keep(self, result, message):
         """Note what matters of a message: printed text (its end), the error."""
         kind, content = message["msg_type"], message["content"]
         if kind == "stream" and content["name"] == "stdout":
-            result["stdout"] = (result["stdout"] + content["text"])[-self.limits.text:]
+            result["stdout"] = (result["stdout"] + content["text"])[-self.limits.text :]
         elif kind == "error":
             result.update(ename=str(content["ename"])[:100], evalue=plain(content["evalue"])[:2000])
 
@@ -307,6 +387,7 @@ def plain(text):
 def copy_font_cache(to):
     """matplotlib's list of fonts, which takes seconds to make anew."""
     import matplotlib
+
     for file in Path(matplotlib.get_cachedir()).glob("fontlist*.json"):
         shutil.copy(file, to)
 

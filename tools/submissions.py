@@ -1,4 +1,5 @@
 """Find what students handed in, read it without trusting it, and put it back on the exercise's rails."""
+
 import hashlib
 import json
 import re
@@ -14,8 +15,12 @@ LARGEST = 20 * 2**20  # bytes of one notebook
 NOTEBOOK = (".ipynb", ".ipynb.txt", ".ipynb.json")  # some browsers add an ending of their own
 MOST = 20_000  # files in a zip
 PLATFORMS = (  # how learning platforms name what they let you download
-    re.compile(r"(?P<student>.+?_\d+)_assignsubmission_(?:file|onlinetext)_?(?P<file>.*)"),  # Moodle: "Ada Byron_12345_assignsubmission_file_x.ipynb"
-    re.compile(r"(?P<student>[^_]+(?:_LATE)?_\d+)_\d+_(?P<file>.+)"),  # Canvas: "byronada_12345_67890_x.ipynb"
+    re.compile(
+        r"(?P<student>.+?_\d+)_assignsubmission_(?:file|onlinetext)_?(?P<file>.*)"
+    ),  # Moodle: "Ada Byron_12345_assignsubmission_file_x.ipynb"
+    re.compile(
+        r"(?P<student>[^_]+(?:_LATE)?_\d+)_\d+_(?P<file>.+)"
+    ),  # Canvas: "byronada_12345_67890_x.ipynb"
 )
 
 
@@ -38,6 +43,7 @@ class Submission:
 
 # ---------------------------------------------------------------- finding
 
+
 def find(path):
     """Every notebook handed in under `path`: a folder with a folder per student, a flat folder, or a platform's zip.
 
@@ -45,9 +51,17 @@ def find(path):
     """
     path = Path(path)
     if path.is_dir():
-        found = [read_file(path, f) for f in sorted(path.rglob("*")) if f.is_symlink() or not f.is_dir()]
-        found += [nothing_in(f.name) for f in sorted(path.iterdir()) if f.is_dir() and not f.is_symlink()
-                  and not skipped([f.name]) and not any(s and s.place[0] == f.name for s in found)]
+        found = [
+            read_file(path, f) for f in sorted(path.rglob("*")) if f.is_symlink() or not f.is_dir()
+        ]
+        found += [
+            nothing_in(f.name)
+            for f in sorted(path.iterdir())
+            if f.is_dir()
+            and not f.is_symlink()
+            and not skipped([f.name])
+            and not any(s and s.place[0] == f.name for s in found)
+        ]
     elif zipfile.is_zipfile(path):
         found = list(read_zip(path))
     else:
@@ -63,7 +77,12 @@ def find(path):
 
 
 def nothing_in(folder):
-    return Submission(who((folder, ""))[0], "", fault="nothing was handed in: the folder is empty", place=(folder,))
+    return Submission(
+        who((folder, ""))[0],
+        "",
+        fault="nothing was handed in: the folder is empty",
+        place=(folder,),
+    )
 
 
 def unwrap(found):
@@ -73,7 +92,9 @@ def unwrap(found):
         if len({s.place[:depth] for s in found}) > 1 or not all(map(is_students, inner)):
             break
         if len({who(place)[0] for place in inner}) > 1:
-            print(f"all lies in the folder {ascii('/'.join(found[0].place[:depth]))}: what is in it is taken for what the students handed in")
+            print(
+                f"all lies in the folder {ascii('/'.join(found[0].place[:depth]))}: what is in it is taken for what the students handed in"
+            )
             for s, place in zip(found, inner):
                 s.place, (s.student, s.file) = place, who(place)
             break
@@ -91,7 +112,11 @@ def tell_apart(found):
     for s in found:
         plain, n = s.file, 1
         while (s.student, s.file) in seen:
-            s.file = "/".join(s.place) if n == 1 and "/".join(s.place) != plain else f"{'/'.join(s.place)} ({n + 1})"
+            s.file = (
+                "/".join(s.place)
+                if n == 1 and "/".join(s.place) != plain
+                else f"{'/'.join(s.place)} ({n + 1})"
+            )
             n += 1
         seen.add((s.student, s.file))
 
@@ -114,7 +139,9 @@ def read_whole(root, file):
     if not stat.S_ISREG(mode.st_mode):
         return Submission(student, name, fault="is not a file")
     if mode.st_size > LARGEST:
-        return Submission(student, name, fault=f"is larger than {LARGEST >> 20} MB; clear its outputs")
+        return Submission(
+            student, name, fault=f"is larger than {LARGEST >> 20} MB; clear its outputs"
+        )
     return Submission(student, name, file.read_bytes() if name.lower().endswith(NOTEBOOK) else b"")
 
 
@@ -139,7 +166,10 @@ def read_zip(path):
                     with archive.open(entry) as f:
                         submission.data = f.read(LARGEST + 1)
                     if len(submission.data) > LARGEST:
-                        submission.data, submission.fault = b"", f"is larger than {LARGEST >> 20} MB; clear its outputs"
+                        submission.data, submission.fault = (
+                            b"",
+                            f"is larger than {LARGEST >> 20} MB; clear its outputs",
+                        )
             except Exception as error:  # encrypted, damaged
                 submission.fault = f"cannot be read from the zip: {error}"
             yield submission
@@ -147,7 +177,9 @@ def read_zip(path):
 
 def skipped(parts):
     """What systems leave lying about."""
-    return not parts or any(p in ("__MACOSX", ".ipynb_checkpoints") or (p.startswith(".") and p != "..") for p in parts)
+    return not parts or any(
+        p in ("__MACOSX", ".ipynb_checkpoints") or (p.startswith(".") and p != "..") for p in parts
+    )
 
 
 def who(parts):
@@ -155,11 +187,14 @@ def who(parts):
     parts = [p for p in parts if p != ".."] or ["?"]
     for pattern in PLATFORMS:
         if found := pattern.fullmatch(parts[0]):
-            return found["student"], "/".join([p for p in (found["file"], *parts[1:]) if p]) or parts[0]
+            return found["student"], "/".join(
+                [p for p in (found["file"], *parts[1:]) if p]
+            ) or parts[0]
     return (parts[0], "/".join(parts[1:])) if len(parts) > 1 else (Path(parts[0]).stem, parts[0])
 
 
 # ---------------------------------------------------------------- reading
+
 
 def read_cells(submission):
     """(cells as [type, source, id], notebook metadata); takes from the file only what it can use."""
@@ -173,7 +208,9 @@ def read_cells(submission):
         read = [read_cell(c) for c in cells if isinstance(c, dict)]
         meta = notebook.get("metadata")
     except (ValueError, RecursionError) as error:
-        raise Refused(f"is not a whole notebook (it stops or breaks: {str(error)[:100]}); download it again") from None
+        raise Refused(
+            f"is not a whole notebook (it stops or breaks: {str(error)[:100]}); download it again"
+        ) from None
     except (KeyError, TypeError, IndexError, AttributeError):
         raise Refused("is not a notebook: it has no cells") from None
     return read, meta if isinstance(meta, dict) else {}
@@ -186,6 +223,7 @@ def read_cell(cell):
 
 
 # ---------------------------------------------------------------- putting it back
+
 
 @dataclass
 class Restored:
@@ -207,14 +245,18 @@ def which(cells, meta, masters):
     common = {m.name: len(ids & {c.id for c in m.of(*FLAGS)}) for m in masters}
     most = max(common.values(), default=0)
     if not most:
-        raise Refused("has none of an exercise's cells (their hidden labels are gone: was it copied or converted?); "
-                      "copy the answers into a fresh notebook of the exercise and hand that in")
+        raise Refused(
+            "has none of an exercise's cells (their hidden labels are gone: was it copied or converted?); "
+            "copy the answers into a fresh notebook of the exercise and hand that in"
+        )
     best = [m for m in masters if common[m.name] == most]
     named = [m for m in masters if m.name == stated.get("name") and common[m.name]]
     if not named and len(best) > 1:
         raise Refused(f"could be {' or '.join(m.name for m in best)}: its name is missing")
     version = stated.get("version")
-    return (named or best)[0], version if isinstance(version, str) and re.fullmatch(r"\w{1,64}", version) else "unknown"
+    return (named or best)[0], version if isinstance(version, str) and re.fullmatch(
+        r"\w{1,64}", version
+    ) else "unknown"
 
 
 def restore(submission, masters):
@@ -227,13 +269,23 @@ def restore(submission, masters):
         notes.append(f"made from version {version} of the exercise, graded by {master.version}")
         gone = {id for _, _, id in cells if id and id not in known}
         if gone and version != "unknown":
-            raise Refused(f"was made from another version of the exercise ({version}), whose cells {', '.join(sorted(gone))} "
-                          "are no more; copy the answers into a fresh notebook of the exercise")
+            raise Refused(
+                f"was made from another version of the exercise ({version}), whose cells {', '.join(sorted(gone))} "
+                "are no more; copy the answers into a fresh notebook of the exercise"
+            )
     given, own = pick(cells, known, notes, strict=version == master.version)
     run = [["own", None, s] for s in own[None]]
     for id, cell in known.items():
         if cell.kind != "text":
-            run.append([cell.kind, id, given.get(id) if cell.kind == "answer" and given.get(id) is not None else student_source(cell)])
+            run.append(
+                [
+                    cell.kind,
+                    id,
+                    given.get(id)
+                    if cell.kind == "answer" and given.get(id) is not None
+                    else student_source(cell),
+                ]
+            )
         run += [["own", None, s] for s in own[id]]
     texts = {c.id: given.get(c.id) for c in master.of("text")}
     return Restored(master, version, run, texts, notes)
@@ -252,20 +304,26 @@ def pick(cells, known, notes, strict):
         if cell.kind in ("answer", "text"):
             answered = source.strip() and source.strip() != stub.strip()
             if answered and id in given and cell.kind == "answer":
-                own[previous(known, id)].append(given[id])  # an earlier copy still runs, before the one that counts
+                own[previous(known, id)].append(
+                    given[id]
+                )  # an earlier copy still runs, before the one that counts
             if answered:
                 given[id] = source
         elif strict and source.strip() != stub.strip():
             notes.append(f"{cell.kind} cell {id} was changed; it was put back")
     for id, cell in known.items():
         if not count[id]:
-            notes.append(f"{cell.kind} cell {id} is missing" + ("" if cell.kind in ("answer", "text") else "; it was put back"))
+            notes.append(
+                f"{cell.kind} cell {id} is missing"
+                + ("" if cell.kind in ("answer", "text") else "; it was put back")
+            )
         elif count[id] > 1 and cell.kind in ("answer", "text"):
-            notes.append(f"cell {id} is there {count[id]} times; the last one with an answer counts")
+            notes.append(
+                f"cell {id} is there {count[id]} times; the last one with an answer counts"
+            )
     return given, own
 
 
 def previous(known, id):
     ids = list(known)
     return ids[ids.index(id) - 1] if ids.index(id) else None
-

@@ -11,6 +11,7 @@ do the same again, so its message is taken from the solution's run (see `Names` 
 What passes from cell to cell by another way than a global name is not seen: so tests must draw from generators of
 their own, and nobody patches modules.
 """
+
 import argparse
 import ast
 import json
@@ -31,6 +32,7 @@ SECONDS = 120  # what one run may take
 
 # ---------------------------------------------------------------- asking
 
+
 def program(master, answers=None, seed=0, untouched=False):
     """The cells that grading runs, as [kind, id, source]; `answers` {id: source} replace right ones."""
     cells = []
@@ -49,28 +51,45 @@ def run(programs, seconds=SECONDS, jobs=None, each=lambda index, result: None, b
     bases[i] is the index of the program whose results program i may take over where they must be the same, or None.
     """
     jobs = min(jobs or os.cpu_count() or 1, max(len(programs), 1))
-    command = [sys.executable, "-m", "tools.variants", "--serve", "--seconds", str(seconds), "--jobs", str(jobs)]
+    command = [
+        sys.executable,
+        "-m",
+        "tools.variants",
+        "--serve",
+        "--seconds",
+        str(seconds),
+        "--jobs",
+        str(jobs),
+    ]
     env = {**os.environ, "MPLBACKEND": "Agg", "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
     results = [None] * len(programs)
     with tempfile.TemporaryFile("w+") as todo:
-        todo.writelines(json.dumps(line) + "\n" for line in zip(bases or [None] * len(programs), programs))
+        todo.writelines(
+            json.dumps(line) + "\n" for line in zip(bases or [None] * len(programs), programs)
+        )
         todo.seek(0)
-        with subprocess.Popen(command, stdin=todo, stdout=subprocess.PIPE, text=True, env=env, cwd=ROOT) as server:
+        with subprocess.Popen(
+            command, stdin=todo, stdout=subprocess.PIPE, text=True, env=env, cwd=ROOT
+        ) as server:
             for line in server.stdout:
                 index, results[index] = json.loads(line)
                 each(index, results[index])
     if server.returncode or None in results:
-        raise RuntimeError(f"the process that runs the variants ended early (exit code {server.returncode})")
+        raise RuntimeError(
+            f"the process that runs the variants ended early (exit code {server.returncode})"
+        )
     return results
 
 
 # ---------------------------------------------------------------- the process with torch loaded
+
 
 def serve(seconds, jobs):
     """Read [base, program] a line, write [index, result] a line; `jobs` children at a time."""
     import matplotlib.pyplot  # noqa: F401  loaded once, inherited by every child
     import torch
     import torch._dynamo  # noqa: F401  seconds of processor time, which the first optimiser of each child would take
+
     torch.set_num_threads(1)
     waiting = [(index, *json.loads(line)) for index, line in enumerate(sys.stdin)]
     known = {None: {}}  # {index of a program that has run: {cell id: what it did}}
@@ -79,7 +98,7 @@ def serve(seconds, jobs):
     running = selectors.DefaultSelector()
     while waiting or running.get_map():
         ready = [program for program in waiting if program[1] in known]
-        for index, base, cells in ready[:jobs - len(running.get_map())]:
+        for index, base, cells in ready[: jobs - len(running.get_map())]:
             waiting.remove((index, base, cells))
             child = Child(index, cells, known[base], seconds)
             running.register(child.pipe, selectors.EVENT_READ, child)
@@ -130,7 +149,9 @@ class Child:
     def result(self):
         done = self.done()
         why = f"Stopped after {self.seconds:g} s." if self.late else "The process died."
-        return {id: done[id][2] if id in done else why for kind, id, _ in self.cells if kind == "test"}
+        return {
+            id: done[id][2] if id in done else why for kind, id, _ in self.cells if kind == "test"
+        }
 
 
 def child_main(cells, known, write):
@@ -155,10 +176,18 @@ def run_cells(cells, known, tell):
     is not run again. Returns False, to begin anew and skip nothing, if an answer reads what such a test would have written.
     """
     names, dirty, unwritten = Names(__name__="__main__"), set(), set()
-    read_later = {id: set().union(*(done[3] for done in list(known.values())[n + 1:])) for n, id in enumerate(known)}
+    read_later = {
+        id: set().union(*(done[3] for done in list(known.values())[n + 1 :]))
+        for n, id in enumerate(known)
+    }
     for kind, id, source in cells:
         _, old_source, old_message, old_read, old_wrote = known.get(id, [None] * 5)
-        if kind == "test" and id in known and not dirty & {*old_read} and not read_later[id] & {*old_wrote}:
+        if (
+            kind == "test"
+            and id in known
+            and not dirty & {*old_read}
+            and not read_later[id] & {*old_wrote}
+        ):
             unwritten |= {*old_wrote}
             tell(id, kind, source, old_message, old_read, old_wrote)
             continue
@@ -182,12 +211,18 @@ class Names(dict):
 
     def end(self, source):
         """(names read, names written) since `begin` by the cell `source`."""
-        self.wrote |= {name for name in {*self, *self.before} if self.get(name) is not self.before.get(name)}
+        self.wrote |= {
+            name for name in {*self, *self.before} if self.get(name) is not self.before.get(name)
+        }
         try:  # a class body reads globals behind __getitem__'s back
-            classes = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ClassDef)]
+            classes = [
+                node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ClassDef)
+            ]
         except SyntaxError:
             classes = []
-        of_classes = {n.id for c in classes for n in ast.walk(c) if isinstance(n, ast.Name)} - self.wrote
+        of_classes = {
+            n.id for c in classes for n in ast.walk(c) if isinstance(n, ast.Name)
+        } - self.wrote
         return self.read | of_classes, self.wrote - {"__builtins__"}
 
     def __getitem__(self, name):
@@ -217,13 +252,26 @@ def what_it_says(error):
 
 # ---------------------------------------------------------------- what a master promises
 
+
 def promises(master):
     """[(name, program, check)]: check(result) is None, or what is not as the master says."""
-    runs = [("solution", program(master), loses_nothing),
-            ("untouched", program(master, untouched=True), says_not_attempted)]
+    runs = [
+        ("solution", program(master), loses_nothing),
+        ("untouched", program(master, untouched=True), says_not_attempted),
+    ]
     for n, cell in enumerate(master.of("wrong", "right"), 1):
-        check = loses_nothing if cell.kind == "right" else (lambda got, cell=cell: loses_as_said(got, cell))
-        runs.append((f"{cell.kind} {cell.id}: {cell.why or n}", program(master, {cell.id: cell.source}), check))
+        check = (
+            loses_nothing
+            if cell.kind == "right"
+            else (lambda got, cell=cell: loses_as_said(got, cell))
+        )
+        runs.append(
+            (
+                f"{cell.kind} {cell.id}: {cell.why or n}",
+                program(master, {cell.id: cell.source}),
+                check,
+            )
+        )
     return runs
 
 
@@ -236,7 +284,11 @@ def loses_nothing(result):
 
 
 def says_not_attempted(result):
-    other = {id: said for id, said in result.items() if not (said or "").startswith("Not attempted yet: ")}
+    other = {
+        id: said
+        for id, said in result.items()
+        if not (said or "").startswith("Not attempted yet: ")
+    }
     return f"should say only 'Not attempted yet: …', but {other}" if other else None
 
 
@@ -285,6 +337,7 @@ def check_seeds(masters, seeds, seconds=SECONDS, jobs=None, say=lambda line: Non
 
 # ---------------------------------------------------------------- the command line
 
+
 def show(done):
     name, run_name, result, fault = done
     print(f"{'FAULT' if fault else 'ok   '}  {name}  {run_name}")
@@ -296,12 +349,18 @@ def show(done):
 
 
 def main(argv=None):
-    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     p.add_argument("masters", nargs="*", type=Path, metavar="MASTER")
     p.add_argument("--seeds", type=int, default=0)
     p.add_argument("--seconds", type=float, default=SECONDS, help="what one run may take")
     p.add_argument("--jobs", type=int)
-    p.add_argument("--whole", action="store_true", help="run every test, also those that cannot tell a variant from the solution")
+    p.add_argument(
+        "--whole",
+        action="store_true",
+        help="run every test, also those that cannot tell a variant from the solution",
+    )
     p.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     a = p.parse_args(argv)
     if a.serve:

@@ -4,6 +4,7 @@
 
 Each archive is checked against the digest below; each package's licence is kept beside its files.
 """
+
 import base64
 import hashlib
 import io
@@ -16,14 +17,35 @@ from pathlib import Path
 VENDOR = Path(__file__).parents[1] / "assets" / "vendor"
 PACKAGES = {
     # folder: npm package, digest of its archive, {file or folder in it: name in our folder}
-    "mathjax": ("mathjax@3.2.2", "sha512-Bt+SSVU8eBG27zChVewOicYs7Xsdt40qm4+UpHyX7k0/O9NliPc+x77k1/FEsPsjKPZGJvtRZM1vO+geW0OhGw==",
-                {"LICENSE": "LICENSE", **{f"es5/{name}.js": f"{name}.js" for name in
-                    ("startup", "core", "input/tex", "output/chtml", "output/chtml/fonts/tex", "a11y/assistive-mml")},
-                 "es5/output/chtml/fonts/woff-v2": "output/chtml/fonts/woff-v2"}),
+    "mathjax": (
+        "mathjax@3.2.2",
+        "sha512-Bt+SSVU8eBG27zChVewOicYs7Xsdt40qm4+UpHyX7k0/O9NliPc+x77k1/FEsPsjKPZGJvtRZM1vO+geW0OhGw==",
+        {
+            "LICENSE": "LICENSE",
+            **{
+                f"es5/{name}.js": f"{name}.js"
+                for name in (
+                    "startup",
+                    "core",
+                    "input/tex",
+                    "output/chtml",
+                    "output/chtml/fonts/tex",
+                    "a11y/assistive-mml",
+                )
+            },
+            "es5/output/chtml/fonts/woff-v2": "output/chtml/fonts/woff-v2",
+        },
+    ),
 }
 # The bold font serves \\mathbf: letters, digits, Greek and a few operators are a third of it. (Needs fontTools.)
-SUBSETS = {"mathjax": {"output/chtml/fonts/woff-v2/MathJax_Main-Bold.woff":
-                       "".join(map(chr, [*range(0x20, 0x7f), *range(0x391, 0x3ca), *range(0x3d0, 0x3f6)])) + "\u00a0±×·∂∇∏∑−∞√≤≥′ℓ"}}
+SUBSETS = {
+    "mathjax": {
+        "output/chtml/fonts/woff-v2/MathJax_Main-Bold.woff": "".join(
+            map(chr, [*range(0x20, 0x7F), *range(0x391, 0x3CA), *range(0x3D0, 0x3F6)])
+        )
+        + "\u00a0±×·∂∇∏∑−∞√≤≥′ℓ"
+    }
+}
 
 
 def subset(font, text):
@@ -41,7 +63,9 @@ def subset(font, text):
 def fetch(package):
     """The bytes of an npm package's archive, through npm so that its settings (mirror, proxy) hold."""
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run(["npm", "pack", package, "--silent"], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(
+            ["npm", "pack", package, "--silent"], cwd=folder, check=True, stdout=subprocess.DEVNULL
+        )
         return next(Path(folder).glob("*.tgz")).read_bytes()
 
 
@@ -60,7 +84,11 @@ def vendor(folder, package, digest, files):
             (shutil.copytree if source.is_dir() else shutil.copyfile)(source, name)
     for font, text in SUBSETS.get(folder, {}).items():
         subset(target / font, text)
-    (target / "VERSION").write_text(package + "".join(f"; {font} cut to what is used" for font in SUBSETS.get(folder, {})) + "\n")
+    (target / "VERSION").write_text(
+        package
+        + "".join(f"; {font} cut to what is used" for font in SUBSETS.get(folder, {}))
+        + "\n"
+    )
     print(f"wrote {target} from {package}")
 
 
