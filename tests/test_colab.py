@@ -101,7 +101,7 @@ def verdicts(tmp_path_factory):
     for name, cells in cases.items():
         path = folder / f"{name}.ipynb"
         path.parent.mkdir(exist_ok=True)
-        (path.parent / "helper.py").write_text("x = 1")
+        (path.parent / "helper.py").write_text("x = 1", encoding="utf-8")
         nbformat.write(
             new_notebook(cells=[new_code_cell(code, outputs=outputs) for code, outputs in cells]),
             path,

@@ -1,4 +1,4 @@
-"""requirements.lock holds the version of all that is installed, on each Python and machine; what is installed is that."""
+"""requirements.lock holds the versions of all that is installed, for each Python and machine."""
 
 import re
 from importlib.metadata import PackageNotFoundError, distribution
@@ -79,7 +79,7 @@ def test_what_is_installed_is_locked():
     assert not found, "\n".join(
         [
             *found,
-            "To install what is locked: python -m pip install -c requirements.lock -r requirements.txt",
+            "To install what is locked: pip install -c requirements.lock -r requirements.txt",
             "To lock what the lists ask for now: make lock",
         ]
     )
@@ -108,5 +108,7 @@ def test_the_lists_are_locked(python, platform):
 def test_the_lock_names_no_place():
     """No host, no folder, no option: each machine finds the packages where its own settings say."""
     lines = [line for line in LOCK.splitlines() if not line.startswith("#")]
-    odd = [line for line in lines if not re.fullmatch(r"[a-z0-9-]+==[\w.]+( ; [\w .'<>=!()]+)?", line)]
+    odd = [
+        line for line in lines if not re.fullmatch(r"[a-z0-9-]+==[\w.]+( ; [\w .'<>=!()]+)?", line)
+    ]
     assert not odd, f"requirements.lock: {odd}"

@@ -141,7 +141,8 @@ def run_alone(notebook, python, address, whole):
             Path(folder, name).mkdir(parents=True)
         command = [str(python), "-m", "ipykernel_launcher", "-f", "{connection_file}"]
         Path(folder, "kernels/colab/kernel.json").write_text(
-            json.dumps({"argv": command, "display_name": "", "language": "python"})
+            json.dumps({"argv": command, "display_name": "", "language": "python"}),
+            encoding="utf-8",
         )
         kernel = AsyncKernelManager(
             kernel_name="colab",
@@ -183,7 +184,7 @@ def check(path, python):
 
 def pinned(freeze=None):
     """The pins as text; the versions are those of a `pip freeze` of Colab, if given."""
-    pins = [line for line in PINS.read_text().splitlines() if "==" in line]
+    pins = [line for line in PINS.read_text(encoding="utf-8").splitlines() if "==" in line]
     if freeze is None:
         return "\n".join(pins) + "\n"
     plain_name = lambda name: re.sub(r"[-_.]+", "-", name).lower()
@@ -204,7 +205,7 @@ def colab_python(pins):
     python, made_from = VENV / "bin" / "python", VENV / "made-from.txt"
     maker = shutil.which(PYTHON) or sys.executable
     recipe = f"# {maker}\n{pins}"
-    if not made_from.exists() or made_from.read_text() != recipe:
+    if not made_from.exists() or made_from.read_text(encoding="utf-8") != recipe:
         print(f"making {VENV.name} with {maker} and Colab's packages: takes minutes", flush=True)
         subprocess.run([maker, "-m", "venv", "--clear", VENV], check=True)
         subprocess.run(
@@ -213,7 +214,7 @@ def colab_python(pins):
             input=pins,
             text=True,
         )
-        made_from.write_text(recipe)
+        made_from.write_text(recipe, encoding="utf-8")
     return python
 
 
@@ -247,7 +248,9 @@ def main(arguments=None):
     )
     if missing := [path for path in paths if not path.exists()]:
         parser.error(f"there is no {missing[0]}")
-    python = options.python or colab_python(pinned(options.freeze and options.freeze.read_text()))
+    python = options.python or colab_python(
+        pinned(options.freeze and options.freeze.read_text(encoding="utf-8"))
+    )
     print(versions(python), flush=True)
 
     def one(path):
