@@ -7,10 +7,12 @@ PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
 INSTALL := $(BIN)/python -m pip install --quiet --constraint requirements.lock
 UV := uv==0.13.9
 export OMP_NUM_THREADS := 1
+# Tests that need no browser and nothing of Linux (the shield around students' code, /proc): what must hold on macOS, too.
+PORTABLE := cells colab lock notation plain prose publish reuse samples section style workflows
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:  # a half-made .venv is not taken for a whole one
-.PHONY: help book test test-all lint format lock colab publish serve grade bench clean lighthouse
+.PHONY: help book test test-all test-tools test-portable lint format lock colab publish serve grade bench clean lighthouse
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -42,6 +44,12 @@ test: .venv/all  ## validate everything: tools, every cell of every notebook, gr
 test-all: .venv/all  ## the same and the long parts: 300 seeds, another processor, what takes minutes
 	$(PYTEST) -m "long or not long"
 
+test-tools: .venv/all  ## the tests of the tools alone: no notebook of the course runs
+	$(PYTEST) tests
+
+test-portable: .venv/all  ## those of them that need neither a browser nor Linux
+	$(PYTEST) $(PORTABLE:%=tests/test_%.py)
+
 lint: .venv/lint  ## check the code's style and layout
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
@@ -58,8 +66,8 @@ lock: | $(BIN)/python  ## write requirements.lock from the lists: what they chan
 colab: .venv/all  ## run every notebook alone in an empty folder with Colab's packages
 	$(BIN)/python -m tools.colab $(NOTEBOOKS)
 
-publish: .venv/all  ## run and make again what is stale; ACCEPT=1 publishes numbers that moved
-	$(BIN)/python -m tools.publish $(if $(ACCEPT),--accept) $(PAGES)
+publish: .venv/all  ## run and make again what is stale, FORCE=1 all; ACCEPT=1 publishes numbers that moved
+	$(BIN)/python -m tools.publish $(if $(ACCEPT),--accept) $(if $(FORCE),--force) $(PAGES)
 
 serve: book  ## open the built site at http://localhost:8000
 	$(BIN)/python -m http.server --directory _build/html --bind 127.0.0.1 8000
