@@ -1,11 +1,12 @@
-"""Lighthouse on every page of the site, at a desk and on a phone: a table; exit code 1 for low scores.
+"""Lighthouse on each page of the site, at a desk and on a phone: a table; 1 for low scores.
 
     python -m bench.lighthouse [PAGE ...]
 
-It needs Chromium, and node 18 or later (npx fetches Lighthouse, pinned below). Lighthouse makes a phone
-out of this machine by slowing it down four times, which suits a machine of benchmark index 1,500 to
-2,000. A slower one would make a slower phone; so, as its guide advises (docs/throttling.md), the factor
-follows the index that the runs at the desk measured, and the phone is the same everywhere.
+It needs Chromium, and node 18 or later (npx fetches Lighthouse, pinned below). Lighthouse makes a
+phone out of this machine by slowing it down four times, which suits a machine of benchmark index
+1,500 to 2,000. A slower one would make a slower phone; so, as its guide advises
+(docs/throttling.md), the factor follows the index that the runs at the desk measured, and the phone
+is the same everywhere.
 """
 
 import functools
