@@ -1,7 +1,10 @@
 """What runs on a push: nothing is published untested, each job may do what it must."""
 
 import copy
+import json
+import os
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -141,3 +144,77 @@ def test_ci_runs_readmes_commands():
 @pytest.mark.parametrize("path", sorted((ROOT / ".github").rglob("*.yml")), ids=lambda p: p.name)
 def test_github_reads_it(path):
     assert isinstance(yaml.safe_load(path.read_text(encoding="utf-8")), dict)
+
+
+GH = """#!/usr/bin/env python3
+import json, os, sys
+words = " ".join(sys.argv[1:])
+open(os.environ["SAID"], "a", encoding="utf-8").write(words + "\\n")
+for beginning, answer in json.loads(os.environ["ANSWERS"]).items():
+    if words.startswith(beginning):
+        print(answer)
+        sys.exit("HTTP" in answer)
+"""
+
+
+def run_step(job, name, answers, tmp_path, **environment):
+    """(exit code, what it printed, asked of gh, its outputs) of a step; its gh answers as told."""
+    step = next(step for step in job["steps"] if step.get("name") == name)
+    (tmp_path / "gh").write_text(GH, encoding="utf-8")
+    (tmp_path / "gh").chmod(0o755)
+    files = {"SAID": tmp_path / "said", "GITHUB_OUTPUT": tmp_path / "output"}
+    for path in files.values():
+        path.touch()
+    done = subprocess.run(
+        ["bash", "-e", "-o", "pipefail", "-c", step["run"]],  # as GitHub runs it
+        env=os.environ
+        | {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}", "ANSWERS": json.dumps(answers)}
+        | {"GITHUB_REPOSITORY": "ada/course", "GH_REPO": "ada/course"}
+        | {key: str(path) for key, path in files.items()}
+        | environment,
+        capture_output=True,
+        encoding="utf-8",
+    )
+    said, output = (path.read_text(encoding="utf-8") for path in files.values())
+    return done.returncode, done.stdout, said, output
+
+
+@pytest.mark.parametrize(
+    "issue, green, asked",
+    [
+        ("", "true", []),
+        ("", "false", ["label create weekly", "issue create --label weekly"]),
+        ("7", "false", ["issue comment 7"]),
+        ("7", "true", ["issue close 7"]),
+    ],
+)
+def test_the_weekly_run_keeps_one_issue(issue, green, asked, tmp_path):
+    job = WORKFLOWS["weekly.yml"]["jobs"]["report"]
+    name = "Open, continue or close the one issue"
+    answers = {"repo view": "true", "issue list": issue}
+    code, _, said, _ = run_step(job, name, answers, tmp_path, GREEN=green, RESULTS="r", RUN="u")
+    done = [line for line in said.splitlines() if not line.startswith(("repo view", "issue list"))]
+    assert code == 0 and len(done) == len(asked)
+    assert all(line.startswith(begin) for line, begin in zip(done, asked, strict=True))
+
+
+def test_the_weekly_run_lets_a_repository_without_issues_be(tmp_path):
+    job = WORKFLOWS["weekly.yml"]["jobs"]["report"]
+    name, answers = "Open, continue or close the one issue", {"repo view": "false"}
+    code, out, said, _ = run_step(job, name, answers, tmp_path, GREEN="false", RESULTS="r", RUN="u")
+    assert code == 0 and "::notice::" in out and "issue" not in said
+
+
+@pytest.mark.parametrize(
+    "answer, code, output, says",
+    [
+        ("workflow", 0, "pages=on\n", ""),
+        ("legacy", 0, "", "Settings > Pages"),  # it publishes a branch
+        ("gh: Not Found (HTTP 404)", 0, "", "Settings > Pages"),  # a fork's first push is green
+        ("gh: Server Error (HTTP 502)", 1, "", ""),
+    ],
+)
+def test_a_repository_without_pages_is_told(answer, code, output, says, tmp_path):
+    job, name = WORKFLOWS["course.yml"]["jobs"]["site"], "Is there a site to publish to?"
+    found = run_step(job, name, {"api repos/ada/course/pages": answer}, tmp_path)
+    assert (found[0], found[3]) == (code, output) and says in found[1]
