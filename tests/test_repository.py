@@ -231,13 +231,17 @@ def test_layout_words_and_address_move_no_number(old, new):
         ("'a'", "'b'"),
         (":{5}.3f", ":{5}.4f"),
         ("rate(2)", "rate(2.0)"),
-        ("    return", "    'x'; return"),
         ("(step)", "(step, /)"),
         ("RAW =", "RAW = OTHER ="),
     ],
 )
 def test_whatever_is_computed_otherwise_is_another_program(old, new):
     assert old in CODE and program(CODE.replace(old, new, 1)) != program(CODE)
+
+
+def test_a_text_that_a_cell_shows_is_its_output():
+    assert program("x = 1\n'shown'") != program("x = 1\n'other'")
+    assert program("'of a helper'\nx = 1") == program("'of a tool'\nx = 1") == program("x = 1")
 
 
 def test_a_magic_stands_for_itself():

@@ -5,8 +5,6 @@ from typing import Any
 
 from tools.repository import RAW_LINE
 
-DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-
 
 def program(source: str) -> str:
     """The syntax tree of `source` as text, the same on every Python that the course runs on.
@@ -20,10 +18,18 @@ def program(source: str) -> str:
         tree = ast.parse(source)
     except SyntaxError:
         return source
+    last = tree.body[-1:]  # a cell shows its last value, also a text
     for node in ast.walk(tree):
-        if isinstance(node, DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
-            del node.body[0]
+        if isinstance(getattr(node, "body", None), list):
+            node.body = [each for each in node.body if each in last or not is_docstring(each)]
     return text(tree)
+
+
+def is_docstring(statement: ast.stmt) -> bool:
+    """Whether it is a text that nothing uses; a helper's own stands in the middle of a cell."""
+    value = getattr(statement, "value", None)
+    alone = isinstance(statement, ast.Expr) and isinstance(value, ast.Constant)
+    return alone and isinstance(value.value, str)
 
 
 def text(node: Any) -> str:
