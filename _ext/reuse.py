@@ -8,16 +8,19 @@ from sphinx.util.docutils import SphinxDirective
 from tools.repository import course
 
 
-def add_terms(app, config):
+def add_terms(app, pagename, templatename, context, doctree):
     """A line of the footer; it leads to the landing page, which says more."""
     here = course()
-    config.html_theme_options["extra_footer"] = (
-        f"Code: {anchor(here.code)}. Text and figures: {anchor(here.text)}."
+    more = context["pathto"](app.config.root_doc).rstrip("#") + "#reuse-and-cite"
+    context["theme_extra_footer"] = (
+        f"Code: {anchor(here.code.name, here.code.url)}."
+        f" Text and figures: {anchor(here.text.name, here.text.url)}."
+        f" {anchor('How to cite', more)}"
     )
 
 
-def anchor(license):
-    return f'<a href="{html.escape(license.url)}">{html.escape(license.name)}</a>'
+def anchor(text, url):
+    return f'<a href="{html.escape(url)}">{html.escape(text)}</a>'
 
 
 class Reuse(SphinxDirective):
@@ -25,14 +28,14 @@ class Reuse(SphinxDirective):
 
     def run(self):
         here = course()
-        data = nodes.reference("", "terms of its own", refuri=here.file_url("data/README.md"))
+        terms = nodes.reference("", "terms of their own", refuri=here.file_url("data/README.md"))
         text = nodes.paragraph()
         text += nodes.Text("Use it, change it, teach from it. The code is under the ")
         text += nodes.reference("", here.code.name, refuri=here.code.url)
         text += nodes.Text(" licence, text and figures are under ")
         text += nodes.reference("", here.text.name, refuri=here.text.url)
         text += nodes.Text(": say where they are from. The vowels' recordings have ")
-        text += data
+        text += terms
         text += nodes.Text(": their donors want to be asked before commercial use. Cite it as")
         entry = bibtex(here)
         return [text, nodes.literal_block(entry, entry, language="bibtex")]
@@ -48,5 +51,5 @@ def bibtex(here):
 
 def setup(app):
     app.add_directive("reuse", Reuse)
-    app.connect("config-inited", add_terms)
+    app.connect("html-page-context", add_terms)
     return {"parallel_read_safe": True}
