@@ -36,7 +36,6 @@ from tools.repository import RAW_LINE, ROOT, ConfigError, course
 from tools.sample import faults
 
 IMPORT = re.compile(r"^from tools\.(\w+) import .*$", re.M)
-CELL_SECONDS = 3600  # of any machine's clock: only a cell that hangs takes so long
 ADDRESS = "the course's address in _config.yml is another one"  # a reason to write, not to run
 
 
@@ -297,6 +296,7 @@ async def execute(page, bar):
     from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
     from tools.compare import machine
+    from tools.waits import NBCLIENT
 
     run, started = nbformat.from_dict(page.notebook), time.monotonic()
     at = {"cell": 0}
@@ -312,7 +312,7 @@ async def execute(page, bar):
 
     client = NotebookClient(
         run,
-        timeout=CELL_SECONDS,
+        **NBCLIENT,
         record_timing=False,
         store_widget_state=False,
         kernel_name="python3",
