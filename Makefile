@@ -3,23 +3,36 @@ PYTHON ?= python3
 BIN := .venv/bin
 WORKERS ?= $(shell getconf _NPROCESSORS_ONLN)
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
+# The lists say what is wanted; the lock, as constraints, the versions of all that it pulls in (and asks for nothing itself).
+INSTALL := $(BIN)/python -m pip install --quiet --constraint requirements.lock
+UV := uv==0.13.9
 export OMP_NUM_THREADS := 1
+# Tests that need no browser and nothing of Linux (the shield around students' code, /proc): what must hold on macOS, too.
+PORTABLE := cells colab lock notation plain prose publish reuse samples section style workflows
 
 .DEFAULT_GOAL := help
-.PHONY: help book test test-all colab publish serve grade bench clean lighthouse
+.DELETE_ON_ERROR:  # a half-made .venv is not taken for a whole one
+.PHONY: help book test test-all test-tools test-portable lint format lock colab publish serve grade bench clean lighthouse
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
 
-.venv/site: requirements-site.txt
-	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet -r requirements-site.txt
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null || \
+	  { echo "The course needs Python 3.11, 3.12 or 3.13; $(PYTHON) is none of them ($$($(PYTHON) -V 2>&1 | head -1)). Name one: make PYTHON=/path/to/python3"; exit 2; }
+	$(PYTHON) -m venv .venv
+
+.venv/site: requirements-site.txt requirements.lock | $(BIN)/python
+	$(INSTALL) -r requirements-site.txt
 	@touch $@
 
-.venv/all: requirements.txt requirements-site.txt
-	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet -r requirements.txt
+.venv/all: requirements.txt requirements-site.txt requirements.lock | $(BIN)/python
+	$(INSTALL) -r requirements.txt
 	@touch $@ .venv/site
+
+.venv/lint: requirements.txt requirements.lock | $(BIN)/python
+	$(INSTALL) ruff
+	@touch $@
 
 book: .venv/site  ## build the site from the committed notebooks (runs nothing)
 	$(BIN)/jupyter-book build . --all -W --keep-going -n --quiet
@@ -31,11 +44,30 @@ test: .venv/all  ## validate everything: tools, every cell of every notebook, gr
 test-all: .venv/all  ## the same and the long parts: 300 seeds, another processor, what takes minutes
 	$(PYTEST) -m "long or not long"
 
+test-tools: .venv/all  ## the tests of the tools alone: no notebook of the course runs
+	$(PYTEST) tests
+
+test-portable: .venv/all  ## those of them that need neither a browser nor Linux
+	$(PYTEST) $(PORTABLE:%=tests/test_%.py)
+
+lint: .venv/lint  ## check the code's style and layout
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+
+format: .venv/lint  ## lay the code out, and mend what ruff can mend
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+lock: | $(BIN)/python  ## write requirements.lock from the lists: what they changed; UPGRADE=1 renews everything else too
+	$(BIN)/python -m pip install --quiet $(UV)
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 $(if $(UPGRADE),--upgrade) --no-annotate \
+	  --custom-compile-command "make lock" requirements.txt --output-file requirements.lock
+
 colab: .venv/all  ## run every notebook alone in an empty folder with Colab's packages
 	$(BIN)/python -m tools.colab $(NOTEBOOKS)
 
-publish: .venv/all  ## run and make again what is stale; ACCEPT=1 publishes numbers that moved
-	$(BIN)/python -m tools.publish $(if $(ACCEPT),--accept) $(PAGES)
+publish: .venv/all  ## run and make again what is stale, FORCE=1 all; ACCEPT=1 publishes numbers that moved
+	$(BIN)/python -m tools.publish $(if $(ACCEPT),--accept) $(if $(FORCE),--force) $(PAGES)
 
 serve: book  ## open the built site at http://localhost:8000
 	$(BIN)/python -m http.server --directory _build/html --bind 127.0.0.1 8000

@@ -1,7 +1,8 @@
-"""Teach nbval about samples: pytest re-runs every notebook and compares it by the rule of tools/compare.py.
+"""Teach nbval about samples: pytest runs notebooks again and compares by tools/compare.py's rule.
 
-A sample is an output whose metadata holds `sample: {name, values, …}`. On the machine that published it, its values must
-come again to the last bit; elsewhere they may differ by chance. All other text is compared as text.
+A sample is an output whose metadata holds `sample: {name, values, …}`. On the machine that
+published it, its values must come again to the last bit; elsewhere they may differ by chance. All
+other text is compared as text.
 """
 
 import time
@@ -58,9 +59,10 @@ def compare_outputs(item, new, old, exact):
 
 
 def plain(output):
-    """A copy of an output to compare as text, or None for a sample or an exact value (compared by value).
+    """A copy of an output to compare as text; None for a sample or an exact value.
 
-    Of a flip-book only its name and its values are text: its frames are pictures, its live face a kernel's.
+    Of a flip-book only its name and its values are text: its frames are pictures, its live face is
+    a kernel's.
     """
     if {"sample", "exact"} & output.get("metadata", {}).keys():
         return None
@@ -95,7 +97,7 @@ def pytest_runtest_call(item):
 
 
 def notice_death(item):
-    """Make the wait for a reply end within a second of the kernel's death, not at the cell's time limit."""
+    """Let the wait for a reply end within a second of the kernel's death, not at the time limit."""
     kernel = item.parent.kernel
     if "await_reply" in vars(kernel):
         return
@@ -109,7 +111,8 @@ def notice_death(item):
             except Empty:
                 if not kernel.is_alive():
                     pytest.fail(
-                        f"the kernel of {item.parent.path.name} died: out of memory, or the cell ended it",
+                        f"the kernel of {item.parent.path.name} died: out of memory,"
+                        " or the cell ended it",
                         pytrace=False,
                     )
                 if time.monotonic() > deadline:

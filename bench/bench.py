@@ -1,4 +1,4 @@
-"""What a published number costs: training, validating, publishing and building, side by side in one run.
+"""What a published number costs: training, validating, publishing and building, in one run.
 
     make bench        writes bench/results.md; ten minutes on a quiet machine
 
@@ -34,12 +34,15 @@ import io
 import matplotlib
 matplotlib.use("agg")
 import matplotlib.pyplot
-matplotlib.pyplot.show = lambda: (matplotlib.pyplot.savefig(io.BytesIO()), matplotlib.pyplot.close("all"))
+def show():
+    matplotlib.pyplot.savefig(io.BytesIO())
+    matplotlib.pyplot.close("all")
+matplotlib.pyplot.show = show
 """
 
 
 def definitions(page):
-    """The functions and classes of a page, with its imports and the sizes it sets; nothing else of it runs."""
+    """A page's functions and classes, its imports and the sizes it sets; the rest is not run."""
     names = {"__name__": "page"}
     for cell in publish.code_cells(jupytext.read(page)):
         for node in ast.parse(cell.source).body:
@@ -134,7 +137,8 @@ def bare(notebook, folder):
     script.write_text(
         "\n\n".join(
             [BARE, *(cell.source for cell in publish.code_cells(nbformat.read(notebook, 4)))]
-        )
+        ),
+        encoding="utf-8",
     )
     return seconds_of([sys.executable, script], notebook.parent)
 
@@ -150,7 +154,7 @@ def commands(folder):
         folder / PUBLISHED.parent.name / PUBLISHED.name
     )  # a copy: what is published stays as it is
     source.parent.mkdir()
-    source.write_text(PUBLISHED.read_text())
+    source.write_text(PUBLISHED.read_text(encoding="utf-8"), encoding="utf-8")
     build = [
         Path(python).with_name("jupyter-book"),
         "build",
@@ -173,7 +177,7 @@ def commands(folder):
         f"`publish --force` of {PUBLISHED.stem}",
         seconds_of([python, "-m", "tools.publish", "--force", source]),
     )
-    source.write_text(f"{source.read_text()}\nOne more line.\n")
+    source.write_text(f"{source.read_text(encoding='utf-8')}\nOne more line.\n", encoding="utf-8")
     yield "`publish` after an edit of its text", seconds_of([python, "-m", "tools.publish", source])
     yield "`publish --check` of everything", seconds_of([python, "-m", "tools.publish", "--check"])
     yield "the site, from nothing", seconds_of(build)
@@ -212,22 +216,26 @@ def main():
         )
     )
     machine = compare.machine()
-    RESULTS.write_text(f"""# What a published number costs
+    RESULTS.write_text(
+        f"""# What a published number costs
 
-`make bench`, {datetime.date.today()}: {machine["processor"]}, {os.cpu_count()} cores, one torch thread;
-Python {platform.python_version()}, torch {machine["torch"]}. Load when it started: {load:.1f}
-(what else runs makes all rows slower; the ratios matter).
+`make bench`, {datetime.date.today()}: {machine["processor"]}, {os.cpu_count()} cores,
+one torch thread; Python {platform.python_version()}, torch {machine["torch"]}.
+Load when it started: {load:.1f} (what else runs makes all rows slower; the ratios matter).
 
 ## Training: milliseconds per network and update
 
-Forward, backward and the update's step on fresh data, with the cells of the page {page.stem}; medians of {ROUNDS} rounds in turns.
+Forward, backward and the update's step on fresh data, with the cells of the page
+{page.stem}; medians of {ROUNDS} rounds in turns.
 
 {table(heads, rows)}
 
 ## Validating, publishing, building: seconds, one run each
 
 {table(["what", "seconds"], others)}
-""")
+""",
+        encoding="utf-8",
+    )
     print(f"written to {RESULTS.relative_to(ROOT)}")
 
 

@@ -1,6 +1,6 @@
 """Make data/japanese-vowels.npz from the text files that the aeon package ships.
 
-    pip download aeon==1.6.0 --no-deps          # a folder of your own; nothing needs to be installed
+    pip download aeon==1.6.0 --no-deps      # a folder of your own; nothing needs to be installed
     python data/make_japanese_vowels.py aeon-1.6.0-py3-none-any.whl
 
 The file holds, for `train` (270 series) and `test` (370):
@@ -23,7 +23,10 @@ WHEEL = "d05227086706f80111ac5fee8de4d5d3115bb3bcfd1c786c8629393055816409"
 
 
 def read(text):
-    """Series and labels of a .ts file: a line is a series, `:` parts its channels, the last part is its class."""
+    """Series and labels of a .ts file.
+
+    A line is a series, `:` parts its channels, and the last part is its class.
+    """
     lines = text.split("@data\n")[1].split()
     parts = [line.split(":") for line in lines]
     series = [np.array([channel.split(",") for channel in p[:-1]], np.float32).T for p in parts]

@@ -1,4 +1,7 @@
-"""The code of the pages: short cells, one idea each; and what several notebooks hold, since each stands alone, is the same."""
+"""The code of the pages: short cells, one idea each.
+
+Each notebook stands alone: what several of them hold is the same in each.
+"""
 
 import ast
 from collections import defaultdict
@@ -50,7 +53,9 @@ def test_what_is_repeated_is_the_same():
 
 
 def test_a_copy_that_went_its_own_way_is_seen():
-    notebook = lambda code: nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code)])
+    def notebook(code):
+        return nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code)])
+
     one, same, other = (
         f'def f(x):\n    "Twice x."\n    return {body}'
         for body in ("2 * x", "2*x  # quickly", "x + x")

@@ -1,5 +1,9 @@
-"""Colab: every notebook alone in an empty folder. Here what costs seconds; with Colab's packages in test-all and each week."""
+"""Colab: every notebook alone in an empty folder.
 
+Here what costs seconds; with Colab's packages in test-all and each week.
+"""
+
+import os
 import sys
 from pathlib import Path
 
@@ -29,7 +33,8 @@ named = pytest.mark.parametrize(
 def test_made_for_colab(notebook):
     found = colab.unfit(nbformat.read(notebook, as_version=4))
     assert not found, (
-        "mend the source; what is shown as it is typed can be written another way, or taught to tools/plain.py"
+        "mend the source; what is shown as it is typed can be written another way,"
+        " or taught to tools/plain.py"
     )
 
 
@@ -67,12 +72,14 @@ def test_raw_markdown_is_unfit():
 
 def test_pins_follow_a_freeze_of_colab(capsys):
     freeze = "absl-py==1.4.0\njupyter-client==6.1.12\nnumpy==1.23.5\nipython==7.34.0\n"
-    links = "torch @ https://download.org/whl/cu118/torch-2.1.0%2Bcu118-cp310-cp310-linux_x86_64.whl#sha256=a8\n"
+    link = "https://download.org/whl/cu118/torch-2.1.0%2Bcu118-cp310-cp310-linux_x86_64.whl"
     expected = {"jupyter_client==6.1.12", "numpy==1.23.5", "ipython==7.34.0", "torch==2.1.0"}
-    assert set(colab.pinned(freeze + links).split()) == expected
+    assert set(colab.pinned(f"{freeze}torch @ {link}#sha256=a8\n").split()) == expected
     assert set(colab.pinned(freeze + "torch==2.1.0+cu118\n").split()) == expected
     assert "no longer in Colab: ipykernel, ipython-genutils" in capsys.readouterr().out
-    assert "torch==2.11.0" in colab.pinned()
+    assert colab.pinned().split() == [
+        line for line in colab.PINS.read_text(encoding="utf-8").splitlines() if line[0] != "#"
+    ]
 
 
 def stream(text, name="stdout"):
@@ -101,7 +108,7 @@ def verdicts(tmp_path_factory):
     for name, cells in cases.items():
         path = folder / f"{name}.ipynb"
         path.parent.mkdir(exist_ok=True)
-        (path.parent / "helper.py").write_text("x = 1")
+        (path.parent / "helper.py").write_text("x = 1", encoding="utf-8")
         nbformat.write(
             new_notebook(cells=[new_code_cell(code, outputs=outputs) for code, outputs in cells]),
             path,
@@ -140,6 +147,46 @@ def test_with_colabs_packages(notebook):
     assert not found, "\n".join(found)
 
 
-def test_a_missing_notebook_is_told():
-    with pytest.raises(SystemExit):
-        colab.main(["no-such.ipynb"])
+SHIM = (
+    "echo 'no such version is active' >&2; exit 127"  # a version manager's, found and not running
+)
+
+
+@pytest.mark.parametrize(
+    "on_the_path, of_pyenv, used",
+    [
+        ([SHIM, "echo 3.13"], [], "path-1"),  # the first that runs
+        (["echo 3.12"], ["echo 3.13"], "pyenv"),  # what it says counts, not its name
+        ([SHIM], [SHIM], None),
+        ([], [], None),
+    ],
+)
+def test_the_python_that_runs_is_used(on_the_path, of_pyenv, used, tmp_path, monkeypatch, capsys):
+    def plant(path, script):
+        path.parent.mkdir(parents=True)
+        path.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+        path.chmod(0o755)
+
+    for number, script in enumerate(on_the_path):
+        plant(tmp_path / f"path-{number}" / "python3.13", script)
+    for script in of_pyenv:
+        plant(tmp_path / "pyenv" / "versions" / "3.13.0" / "bin" / "python", script)
+    monkeypatch.setenv("PATH", os.pathsep.join(f"{tmp_path}/path-{i}" for i in range(2)))
+    monkeypatch.setenv("PYENV_ROOT", str(tmp_path / "pyenv"))
+    python = colab.find_python()
+    if used:
+        assert python.startswith(str(tmp_path / used))
+    else:
+        assert python == sys.executable
+        here = sys.version_info[:2] == (3, 13)
+        assert here or "No Python 3.13, which Colab has, runs here" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "arguments, says",
+    [(["no-such.ipynb"], "there is no no-such.ipynb"), (["--python", "/no/such"], "does not run")],
+)
+def test_a_wrong_argument_is_told(arguments, says, capsys):
+    with pytest.raises(SystemExit) as stop:
+        colab.main(arguments)
+    assert stop.value.code == 2 and says in capsys.readouterr().err

@@ -1,7 +1,8 @@
-"""Another processor, emulated: the published numbers hold there up to chance, and a real fall is still seen.
+"""Another processor, emulated: published numbers hold there up to chance, a real fall is seen.
 
-torch and MKL are told to keep off the processor's wide instructions: sums are added in another order, rounding differs,
-and training makes other networks of it. (On a processor by AMD, MKL_CBWR alone changes nothing.)
+torch and MKL are told to keep off the processor's wide instructions: sums are added in another
+order, rounding differs, and training makes other networks of it. (On a processor by AMD, MKL_CBWR
+alone changes nothing.)
 """
 
 import os
@@ -66,13 +67,13 @@ def emulated_processor():
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory):
-    """{copy: what pytest said of it} for a page published here and re-run on the emulated processor."""
+    """{copy: what pytest said of it} for a page published here, run on the emulated processor."""
     folder = tmp_path_factory.mktemp("emulated") / "book"
     folder.mkdir()
     page = folder / "page.md"
-    page.write_text((ROOT / "tests" / "emulated.md").read_text())
+    page.write_text((ROOT / "tests" / "emulated.md").read_text(encoding="utf-8"), encoding="utf-8")
     assert publish.main([str(page)]) == 0
-    published = (folder / "page.ipynb").read_text()
+    published = (folder / "page.ipynb").read_text(encoding="utf-8")
     (folder / "page.ipynb").rename(folder / "honest.ipynb")
 
     fallen = nbformat.reads(published, 4)
@@ -85,9 +86,8 @@ def report(tmp_path_factory):
     record = output.metadata["sample"]
     assert record["name"] == "accuracy"
     fall = compare.visible_fall(record)[0]
-    record["values"] = [
-        value + fall for value in record["values"]
-    ]  # as if it had been better when it was published
+    # as if it had been better when it was published
+    record["values"] = [value + fall for value in record["values"]]
     output.data["text/plain"] = f"accuracy: {sample.sample_text(**record)}"
     nbformat.write(fallen, folder / "fallen.ipynb")
 

@@ -1,4 +1,7 @@
-"""The code names of the notation table are the names that the pages use, and no page has names of its own for the same things."""
+"""The code names of the notation table are the names that the pages use.
+
+No page has names of its own for the same things.
+"""
 
 import ast
 import re
@@ -8,7 +11,9 @@ import nbformat
 import pytest
 
 BOOK = Path(__file__).resolve().parents[1] / "book"
-TABLE = re.findall(r"^\|(.*)\|(.*)\|(.*)\|(.*)\|$", (BOOK / "notation.md").read_text(), re.M)[2:]
+TABLE = re.findall(
+    r"^\|(.*)\|(.*)\|(.*)\|(.*)\|$", (BOOK / "notation.md").read_text(encoding="utf-8"), re.M
+)[2:]
 NAMES = sorted({name for *_, code in TABLE for name in re.findall(r"`(\w+)`", code)})
 OTHERS = {
     "W_x",

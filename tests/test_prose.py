@@ -1,7 +1,8 @@
 """No result is typed by hand: prose binds it with {{name}}, and publish fills it in.
 
-What this lint cannot see: an integer result ("28 networks trained"), one in words without a unit ("nearly all"), a comparison
-without a number ("better"), a result inside mathematics or code. Those are for the reader of a change.
+What this lint cannot see: an integer result ("28 networks trained"), one in words without a unit
+("nearly all"), a comparison without a number ("better"), a result inside mathematics or code. Those
+are for the reader of a change.
 """
 
 import re
@@ -12,15 +13,16 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = sorted([*(ROOT / "book").glob("*.md"), *(ROOT / "solutions").glob("*.md")])
 WORD = (
-    r"(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|twenty|thirty|forty|fifty|sixty|seventy"
-    r"|eighty|ninety|hundred)"
+    r"(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen"
+    r"|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|hundred)"
 )
 TYPED = re.compile(
     rf"""
     (?<![\w.])\d*\.\d\d+             # 0.93, .934
   | \d+\s*(?:%|percent|per\s+cent)    # 93 %, 93 percent
   | {WORD}\s+(?:percent|per\s+cent)  # ninety-three percent
-  | \b(?:twice|thrice|half|(?:\d+|{WORD})\s+times)\s+(?:as|more|less|better|worse|the\s+(?:accuracy|error|loss))\b
+  | \b(?:twice|thrice|half|(?:\d+|{WORD})\s+times)
+    \s+(?:as|more|less|better|worse|the\s+(?:accuracy|error|loss))\b
 """,
     re.X | re.I,
 )
@@ -102,7 +104,7 @@ def quoted(markdown, line):
 
 @pytest.mark.parametrize("source", SOURCES, ids=lambda p: p.stem)
 def test_no_result_is_typed(source):
-    markdown = source.read_text()
+    markdown = source.read_text(encoding="utf-8")
     found = [
         f"{source.name}:{line}: {what!r}"
         for line, what in typed(markdown)
@@ -114,11 +116,15 @@ def test_no_result_is_typed(source):
 
 
 def test_every_source_is_cited_and_every_citation_has_a_source():
-    known = set(re.findall(r"^@\w+\{([^,\s]+),", (ROOT / "references.bib").read_text(), re.M))
+    known = set(
+        re.findall(
+            r"^@\w+\{([^,\s]+),", (ROOT / "references.bib").read_text(encoding="utf-8"), re.M
+        )
+    )
     cited = {
         key.strip()
         for source in SOURCES
-        for keys in re.findall(r"\{cite:[pt]\}`([^`]+)`", source.read_text())
+        for keys in re.findall(r"\{cite:[pt]\}`([^`]+)`", source.read_text(encoding="utf-8"))
         for key in keys.split(",")
     }
     assert cited == known, (
@@ -127,7 +133,11 @@ def test_every_source_is_cited_and_every_citation_has_a_source():
 
 
 def test_every_exception_is_used():
-    there = {(source.stem, what) for source in SOURCES for _, what in typed(source.read_text())}
+    there = {
+        (source.stem, what)
+        for source in SOURCES
+        for _, what in typed(source.read_text(encoding="utf-8"))
+    }
     assert not ALLOWED.keys() - there, "take these out of ALLOWED"
 
 

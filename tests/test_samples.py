@@ -1,4 +1,4 @@
-"""A published number is a sample: what pytest must notice when it re-runs a notebook, each on a planted fault."""
+"""A published number is a sample: what pytest must notice in a re-run, each on a planted fault."""
 
 import os
 import re
@@ -159,19 +159,21 @@ HONEST = {
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory):
-    """{name: (passed, what pytest said)} for the demo page with each fault planted, all in one run."""
+    """{name: (passed, what pytest said)} for the demo page with each fault planted, in one run."""
     folder = tmp_path_factory.mktemp("faults") / "book"
     folder.mkdir()
-    (folder / "demo.md").write_text((ROOT / "tests" / "demo.md").read_text())
+    (folder / "demo.md").write_text(
+        (ROOT / "tests" / "demo.md").read_text(encoding="utf-8"), encoding="utf-8"
+    )
     assert publish.main([str(folder / "demo.md")]) == 0
-    published = (folder / "demo.ipynb").read_text()
+    published = (folder / "demo.ipynb").read_text(encoding="utf-8")
     (folder / "demo.ipynb").unlink()
     for name, change in cases().items():
         notebook = nbformat.reads(published, 4)
         change(notebook)
         if change is not edited_text and change is not not_a_number:
             rewrite(notebook)
-        (folder / f"{name}.ipynb").write_text(nbformat.writes(notebook))
+        (folder / f"{name}.ipynb").write_text(nbformat.writes(notebook), encoding="utf-8")
     command = [
         sys.executable,
         "-m",
@@ -235,16 +237,14 @@ OPTIONS = {"two humps": {"trained": 0.8}, "gradients": {"log": True}}
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_false_alarms_and_power(shape):
-    """Two runs of the same experiment, resampled from one set of networks, differ by chance only."""
+    """Two runs of one experiment, resampled from one set of networks, differ by chance only."""
     chance = Random(1)
     pool = [v for _ in range(10) for v in SHAPES[shape](chance)]
-    record = lambda values: {
-        "name": "x",
-        "values": values,
-        "fmt": ".3f",
-        "of": "networks",
-        **OPTIONS.get(shape, {}),
-    }
+    options = {"name": "x", "fmt": ".3f", "of": "networks", **OPTIONS.get(shape, {})}
+
+    def record(values):
+        return {"values": values, **options}
+
     alarms = sum(
         bool(
             compare.by_chance(

@@ -1,7 +1,8 @@
 """What the course must teach, and where it does: item -> page, place, and what must stand there.
 
-A place is a label (fig-, tab-, eq-, code-) or a heading. A figure must be drawn, a table must have rows, a listing and a
-section said to compute must hold cells that ran. So no item can vanish, or lead to a place without its substance.
+A place is a label (fig-, tab-, eq-, code-) or a heading. A figure must be drawn, a table must have
+rows, a listing and a section said to compute must hold cells that ran. So no item can vanish, or
+lead to a place without its substance.
 """
 
 import re
@@ -142,7 +143,9 @@ def cells_of(page):
         for cell in cells:
             cell.source = cell.metadata.get("myst", cell.source)  # the page's own text, not Colab's
         return cells
-    return [nbformat.v4.new_markdown_cell((ROOT / "book" / f"{page}.md").read_text())]
+    return [
+        nbformat.v4.new_markdown_cell((ROOT / "book" / f"{page}.md").read_text(encoding="utf-8"))
+    ]
 
 
 def plain(heading):
@@ -207,7 +210,9 @@ def test_each_exercise_of_the_section_is_there(name):
 
 
 def test_a_place_without_its_substance_is_seen():
-    code = lambda source, **metadata: nbformat.v4.new_code_cell(source, metadata=metadata)
+    def code(source, **metadata):
+        return nbformat.v4.new_code_cell(source, metadata=metadata)
+
     text = nbformat.v4.new_markdown_cell
     empty = [
         text("# Page\n\n## Counting\n\n:::{table} Rows\n:name: tab-x\n\n| a |\n|---|\n:::\n"),
@@ -226,15 +231,5 @@ def test_a_place_without_its_substance_is_seen():
         ("Absent", TEXT),
     ):
         assert not stands(empty, place, kind), f"an empty {kind} passed"
-    assert not stands(
-        [
-            text("## Counting"),
-            text("## Next"),
-            code(
-                "1",
-            )
-            | {"execution_count": 1},
-        ],
-        "Counting",
-        RUN,
-    ), "a cell of the next section counted"
+    elsewhere = [text("## Counting"), text("## Next"), code("1") | {"execution_count": 1}]
+    assert not stands(elsewhere, "Counting", RUN), "a cell of the next section counted"

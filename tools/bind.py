@@ -1,7 +1,8 @@
 """Results in prose: `{{name}}` in a page's Markdown becomes the number its cells computed.
 
 {{short_acc}}            the whole line, "0.934 ± 0.006, 32 networks"
-{{short_acc.interval}}   "0.934 ± 0.006"; also .mean .median .min .max .n, with a format: {{short_acc.mean:.1%}}
+{{short_acc.interval}}   "0.934 ± 0.006"; also .mean .median .min .max .n
+{{short_acc.mean:.1%}}   in another format
 {{gap_12.trained}}       "6 of 16"; {{gap_12.best}} the interval of those that trained
 {{params}}               an exact value, as its cell wrote it; {{params:,}} in another format
 """
@@ -67,7 +68,10 @@ def field(samples, exacts, name, attribute, fmt):
 
 
 def in_prose(text):
-    """A number as prose sets it: its minus is one, and what belongs to it stays on its line: −0.93 ± 0.01, 6 of 16, 93 %, 2 × 10⁻⁷."""
+    """A number as prose sets it: −0.93 ± 0.01, 6 of 16, 93 %, 2 × 10⁻⁷.
+
+    Its minus is one, and what belongs to it stays on its line.
+    """
     text = re.sub(
         r"(\d)e([+-])0*(\d+)",
         lambda m: f"{m[1]}{KEPT}×{KEPT}10" + f"{m[2]}{m[3]}".translate(RAISED),

@@ -1,20 +1,21 @@
-"""Would every notebook run in Colab? Each is copied alone into an empty folder and run with Colab's packages.
+"""Would every notebook run in Colab? Each is run alone in an empty folder with Colab's packages.
 
     python -m tools.colab [--freeze FILE] [--python PYTHON] [--jobs N] [NOTEBOOKS]
 
-Checked: nothing is imported beyond torch, numpy, matplotlib, IPython, ipywidgets and the standard library; no Markdown that
-only the site knows; data comes from the repository (served here by a local server); an untouched exercise says "Not
-attempted yet" and nothing worse; solutions and pages run with their asserts, and their numbers are the published ones
-up to chance. Without --python a venv is made in .venv-colab with python3.13, where there is one, from
-tools/colab-pins.txt (with the versions of --freeze).
+Checked: nothing is imported beyond torch, numpy, matplotlib, IPython, ipywidgets and the standard
+library; no Markdown that only the site knows; data comes from the repository (served here by a
+local server); an untouched exercise says "Not attempted yet" and nothing worse; solutions and pages
+run with their asserts, and their numbers are the published ones up to chance. Without --python a
+venv is made in .venv-colab with Python 3.13, where there is one, from tools/colab-pins.txt (with
+the versions of --freeze).
 """
 
 import argparse
 import ast
 import json
 import os
+import platform
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -28,19 +29,17 @@ from threading import Thread
 
 import nbformat
 
-from tools import compare
+from tools import CELL_SECONDS, compare
 from tools.plain import raw
 
 ROOT = Path(__file__).resolve().parents[1]
 PINS = ROOT / "tools" / "colab-pins.txt"
 VENV = ROOT / ".venv-colab"
-PYTHON = "python3.13"  # Colab's
+PYTHON = "3.13"  # Colab's
 THERE = {"torch", "numpy", "matplotlib", "IPython", "ipywidgets", *sys.stdlib_module_names}
 NOT_ATTEMPTED = re.compile(r"Not attempted yet: [\w-]+")
-REPOSITORY = re.compile(
-    r'^RAW = "https?://[^"]*"$', re.M
-)  # tools/data.py, as publish wrote it into the page
-CELL_SECONDS = 1200
+# tools/data.py, as publish wrote it into the page
+REPOSITORY = re.compile(r'^RAW = "https?://[^"]*"$', re.M)
 
 
 def code_cells(notebook):
@@ -108,7 +107,7 @@ def numbers_moved(old, new):
 
 @contextmanager
 def repository():
-    """The address of a server of the repository's data folder, and the list of what was fetched from it."""
+    """The address of a server of the repository's data folder, and a list of what it handed out."""
     fetched = []
 
     class Handler(SimpleHTTPRequestHandler):
@@ -128,7 +127,10 @@ def repository():
 
 
 def run_alone(notebook, python, address, whole):
-    """Run a notebook in an empty folder with that Python; return what it became. Raises what a cell raises if `whole`."""
+    """Run a notebook in an empty folder with that Python; return what it became.
+
+    Raises what a cell raises if `whole`.
+    """
     from jupyter_client.kernelspec import KernelSpecManager
     from jupyter_client.manager import AsyncKernelManager
     from nbclient import NotebookClient
@@ -141,7 +143,8 @@ def run_alone(notebook, python, address, whole):
             Path(folder, name).mkdir(parents=True)
         command = [str(python), "-m", "ipykernel_launcher", "-f", "{connection_file}"]
         Path(folder, "kernels/colab/kernel.json").write_text(
-            json.dumps({"argv": command, "display_name": "", "language": "python"})
+            json.dumps({"argv": command, "display_name": "", "language": "python"}),
+            encoding="utf-8",
         )
         kernel = AsyncKernelManager(
             kernel_name="colab",
@@ -183,48 +186,81 @@ def check(path, python):
 
 def pinned(freeze=None):
     """The pins as text; the versions are those of a `pip freeze` of Colab, if given."""
-    pins = [line for line in PINS.read_text().splitlines() if "==" in line]
+    pins = [line for line in PINS.read_text(encoding="utf-8").splitlines() if "==" in line]
     if freeze is None:
         return "\n".join(pins) + "\n"
-    plain_name = lambda name: re.sub(r"[-_.]+", "-", name).lower()
-    found = re.findall(
-        r"^([\w.-]+)(?:==| @ \S*/[\w.]+-)(\d+(?:\.\d+)*)", freeze, re.M
-    )  # torch==… or torch @ …
-    versions = {plain_name(name): version for name, version in found}
+    # torch==… or torch @ …
+    found = re.findall(r"^([\w.-]+)(?:==| @ \S*/[\w.]+-)(\d+(?:\.\d+)*)", freeze, re.M)
+    versions = {normal(name): version for name, version in found}
     names = [pin.split("==")[0] for pin in pins]
-    if gone := [name for name in names if plain_name(name) not in versions]:
+    if gone := [name for name in names if normal(name) not in versions]:
         print(f"no longer in Colab: {', '.join(gone)}")
-    return "".join(
-        f"{name}=={versions[plain_name(name)]}\n" for name in names if plain_name(name) in versions
-    )
+    there = [name for name in names if normal(name) in versions]
+    return "".join(f"{name}=={versions[normal(name)]}\n" for name in there)
+
+
+def normal(name):
+    """A package's name in the one spelling that all of its spellings share."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def runs(python, version):
+    """Whether a file is a Python of that version that can make a venv.
+
+    A version manager's shim has the name of each Python that it knows, and runs the active ones.
+    """
+    code = "import ensurepip, sys; print(*sys.version_info[:2], sep='.')"
+    try:
+        done = subprocess.run([python, "-c", code], capture_output=True, encoding="utf-8")
+    except OSError:
+        return False
+    return done.returncode == 0 and done.stdout.strip() == version
+
+
+def find_python():
+    """A Python of Colab's version that runs: on the PATH or among pyenv's; else the present one."""
+    pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
+    candidates = [Path(folder, f"python{PYTHON}") for folder in os.get_exec_path()]
+    candidates += sorted(pyenv.glob(f"versions/{PYTHON}*/bin/python"))
+    for candidate in candidates:
+        if candidate.exists() and runs(candidate, PYTHON):
+            return str(candidate)
+    if sys.version_info[:2] != tuple(map(int, PYTHON.split("."))):
+        print(
+            f"No Python {PYTHON}, which Colab has, runs here; Python {platform.python_version()} is"
+            f" used instead. To run as Colab does, install Python {PYTHON} and put it on the PATH."
+        )
+    return sys.executable
 
 
 def colab_python(pins):
     """The Python of a venv with these pins: made now, or kept from before."""
-    python, made_from = VENV / "bin" / "python", VENV / "made-from.txt"
-    maker = shutil.which(PYTHON) or sys.executable
+    python, made_from, wanted = VENV / "bin" / "python", VENV / "made-from.txt", VENV / "pins.txt"
+    maker = find_python()
     recipe = f"# {maker}\n{pins}"
-    if not made_from.exists() or made_from.read_text() != recipe:
+    if not made_from.exists() or made_from.read_text(encoding="utf-8") != recipe:
         print(f"making {VENV.name} with {maker} and Colab's packages: takes minutes", flush=True)
         subprocess.run([maker, "-m", "venv", "--clear", VENV], check=True)
-        subprocess.run(
-            [python, "-m", "pip", "install", "--quiet", "-r", "/dev/stdin"],
-            check=True,
-            input=pins,
-            text=True,
-        )
-        made_from.write_text(recipe)
+        wanted.write_text(recipe, encoding="utf-8")
+        install = [python, "-m", "pip", "install", "--quiet", "-r", wanted]
+        if subprocess.run(install).returncode != 0:
+            sys.exit(f"Colab's packages could not be installed for {maker}: pip says why above")
+        wanted.rename(made_from)
     return python
 
 
 def versions(python):
+    """What a Python has of what matters, or None if it does not run or lacks some of it."""
     code = (
-        "import sys; from importlib.metadata import version; print(f'Python {sys.version.split()[0]}',"
-        " *(f'{n} {version(n)}' for n in 'torch numpy matplotlib ipython ipywidgets'.split()), sep=', ')"
+        "import sys; from importlib.metadata import version as v;"
+        " names = 'torch numpy matplotlib ipython ipykernel ipywidgets'.split();"
+        " print('Python', sys.version.split()[0], *(f', {n} {v(n)}' for n in names))"
     )
-    return subprocess.run(
-        [python, "-c", code], check=True, capture_output=True, text=True
-    ).stdout.strip()
+    try:
+        done = subprocess.run([python, "-c", code], capture_output=True, encoding="utf-8")
+    except OSError:
+        return None
+    return done.stdout.strip().replace(" ,", ",") if done.returncode == 0 else None
 
 
 def main(arguments=None):
@@ -247,19 +283,23 @@ def main(arguments=None):
     )
     if missing := [path for path in paths if not path.exists()]:
         parser.error(f"there is no {missing[0]}")
-    python = options.python or colab_python(pinned(options.freeze and options.freeze.read_text()))
-    print(versions(python), flush=True)
+    python = options.python or colab_python(
+        pinned(options.freeze and options.freeze.read_text(encoding="utf-8"))
+    )
+    if (has := versions(python)) is None:
+        parser.error(
+            f"{python} does not run, or lacks torch, numpy, matplotlib or a Jupyter kernel"
+        )
+    print(has, flush=True)
 
     def one(path):
         started = time.monotonic()
         found, fetched = check(path, python)
-        print(
-            f"{'BAD' if found else 'ok '}  {path.parent.name}/{path.name}, {time.monotonic() - started:.0f} s"
-            f"{', fetched ' * bool(fetched)}{' '.join(fetched)}",
-            *(f"     {line}" for line in found),
-            sep="\n",
-            flush=True,
-        )
+        result = f"{'BAD' if found else 'ok '}  {path.parent.name}/{path.name}"
+        result += f", {time.monotonic() - started:.0f} s"
+        if fetched:
+            result += f", fetched {' '.join(fetched)}"
+        print(result, *(f"     {line}" for line in found), sep="\n", flush=True)
         return bool(found)
 
     with ThreadPoolExecutor(options.jobs) as pool:

@@ -1,6 +1,6 @@
 """Does a re-run say the same as what is published? One rule, used by publish and by pytest.
 
-python -m tools.compare        for each published sample, the smallest change that its networks can show
+python -m tools.compare    for each published sample, the smallest change that its networks can show
 """
 
 import os
@@ -27,7 +27,8 @@ def machine():
     import torch
 
     cpu = Path("/proc/cpuinfo")
-    facts = dict(re.findall(r"^([\w ]+?)\s*: (.*)$", cpu.read_text(), re.M)) if cpu.exists() else {}
+    facts = cpu.read_text(encoding="utf-8") if cpu.exists() else ""
+    facts = dict(re.findall(r"^([\w ]+?)\s*: (.*)$", facts, re.M))
     name = facts.get("model name") or platform.processor() or platform.machine()
     kind = "/".join(facts[k] for k in ("cpu family", "model", "stepping") if k in facts)
     forced = [
@@ -38,7 +39,7 @@ def machine():
 
 
 def records(outputs):
-    """{name: record} of the samples and {name: (record, text)} of the exact values among a cell's outputs."""
+    """A cell's samples {name: record} and exact values {name: (record, text)}."""
     samples, exacts = {}, {}
     for output in outputs:
         data, metadata = output.get("data", {}), output.get("metadata", {})
@@ -68,9 +69,8 @@ def sample_moved(old, new, exactly):
     ]
     changed = [k for k in ("trained", "log", "of", "fmt") if old.get(k) != new.get(k)]
     if changed:
-        found.append(
-            f"is counted differently: {', '.join(f'{k} {old.get(k)} -> {new.get(k)}' for k in changed)}"
-        )
+        moves = ", ".join(f"{k} {old.get(k)} -> {new.get(k)}" for k in changed)
+        found.append(f"is counted differently: {moves}")
     if len(old["values"]) != len(new["values"]):
         found.append(f"had {len(old['values'])} values, now {len(new['values'])}")
     if found:
@@ -80,14 +80,12 @@ def sample_moved(old, new, exactly):
         at = next((i for i, (a, b) in enumerate(pairs) if a != b), None)
         if at is None and old.get("fingerprint") != new.get("fingerprint"):
             return "the fingerprints differ: these are other networks"
+        if at is None:
+            return None
         count = sum(a != b for a, b in pairs)
         return (
-            at
-            if at is None
-            else (
-                f"{count} of {len(pairs)} values differ on the machine that published them;"
-                f" the first: {pairs[at][0]!r} -> {pairs[at][1]!r}"
-            )
+            f"{count} of {len(pairs)} values differ on the machine that published them;"
+            f" the first: {pairs[at][0]!r} -> {pairs[at][1]!r}"
         )
     return by_chance(old, new)
 
@@ -113,7 +111,10 @@ def by_chance(old, new):
 
 
 def text_moved(old, new):
-    """Why two texts differ by more than one unit of a float's last digit, or None. Words, integers: equal."""
+    """Why two texts differ by more than one unit of a float's last digit, or None.
+
+    Words and integers must be equal.
+    """
     if NUMBER.sub("#", old) != NUMBER.sub("#", new):
         return f"{old!r} -> {new!r}"
     for a, b in zip(NUMBER.findall(old), NUMBER.findall(new)):
@@ -144,7 +145,10 @@ def edited(output):
 
 
 def outputs_moved(old, new, exactly):
-    """What moved between two lists of outputs of one cell, as lines; other output is compared elsewhere."""
+    """What moved between two lists of outputs of one cell, as lines.
+
+    Only samples and exact values: other output is compared elsewhere.
+    """
     lines = [line for line in map(edited, old) if line]
     for kind, before, after in zip(("sample", "exact value"), records(old), records(new)):
         lines += [
@@ -177,8 +181,9 @@ def visible_fall(record):
         sentence.append(f"a factor of {10**fall:.2g}" if "log" in record else f"{fall:.2g}")
     if "trained" in record:
         total = len(record["values"])
-        p = lambda k: stats.fisher_exact([[n, total - n], [k, total - k]])[1]
-        seen = [k for k in range(n) if p(k) < CHANCE]
+        seen = [
+            k for k in range(n) if stats.fisher_exact([[n, total - n], [k, total - k]])[1] < CHANCE
+        ]
         sentence.append(
             f"{n} trained falling to {max(seen)}" if seen else f"no fall of the {n} trained"
         )
@@ -192,9 +197,8 @@ def main():
         notebook = nbformat.read(path, as_version=4)
         outputs = [o for c in notebook.cells if c.cell_type == "code" for o in c.outputs]
         for name, record in records(outputs)[0].items():
-            print(
-                f"{path.stem:24}{name:28}{sample_text(**record):52}smallest fall seen: {visible_fall(record)[1]}"
-            )
+            fall = visible_fall(record)[1]
+            print(f"{path.stem:24}{name:28}{sample_text(**record):52}smallest fall seen: {fall}")
 
 
 if __name__ == "__main__":

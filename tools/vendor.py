@@ -37,7 +37,8 @@ PACKAGES = {
         },
     ),
 }
-# The bold font serves \\mathbf: letters, digits, Greek and a few operators are a third of it. (Needs fontTools.)
+# The bold font serves \\mathbf: letters, digits, Greek and a few operators are a third of it.
+# (Needs fontTools.)
 SUBSETS = {
     "mathjax": {
         "output/chtml/fonts/woff-v2/MathJax_Main-Bold.woff": "".join(
@@ -61,7 +62,7 @@ def subset(font, text):
 
 
 def fetch(package):
-    """The bytes of an npm package's archive, through npm so that its settings (mirror, proxy) hold."""
+    """The bytes of an npm package's archive, through npm: its settings (mirror, proxy) hold."""
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run(
             ["npm", "pack", package, "--silent"], cwd=folder, check=True, stdout=subprocess.DEVNULL
@@ -87,7 +88,8 @@ def vendor(folder, package, digest, files):
     (target / "VERSION").write_text(
         package
         + "".join(f"; {font} cut to what is used" for font in SUBSETS.get(folder, {}))
-        + "\n"
+        + "\n",
+        encoding="utf-8",
     )
     print(f"wrote {target} from {package}")
 
