@@ -147,7 +147,7 @@ def commands(folder):
     """Rows: seconds of validating, publishing and building."""
     python, pytest = (
         sys.executable,
-        [sys.executable, "-m", "pytest", "-q", "-n0", "--nbval-cell-timeout=1200"],
+        [sys.executable, "-m", "pytest", "-q", "-n0"],
     )
     notebooks = sorted((ROOT / "solutions").glob("*.ipynb"))
     source = (

@@ -24,7 +24,7 @@ def published(tmp_path_factory):
     """The demo page, published once."""
     folder = tmp_path_factory.mktemp("course") / "book"
     folder.mkdir()
-    (folder / "demo.md").write_text(DEMO)
+    (folder / "demo.md").write_text(DEMO, encoding="utf-8")
     assert publish.main([str(folder / "demo.md")]) == 0
     return folder
 
@@ -38,7 +38,7 @@ def book(published, tmp_path):
 def edit(book, old, new):
     text = (book / "demo.md").read_text("utf-8")
     assert old in text
-    (book / "demo.md").write_text(text.replace(old, new))
+    (book / "demo.md").write_text(text.replace(old, new), encoding="utf-8")
 
 
 def run(book, *options):
@@ -171,7 +171,9 @@ def test_unknown_binding_in_a_changed_page_is_mended_without_another_run(book, c
 
 
 def test_edited_notebook_is_stale(book, capsys):
-    (book / "demo.ipynb").write_text(made(book).replace("rate = 0.05", "rate = 0.07"))
+    (book / "demo.ipynb").write_text(
+        made(book).replace("rate = 0.05", "rate = 0.07"), encoding="utf-8"
+    )
     assert run(book, "--check") == 1
     assert "was edited" in capsys.readouterr().out
 
@@ -187,7 +189,7 @@ def change_outputs(book, change):
         ],
         notebook,
     )
-    (book / "demo.ipynb").write_text(nbformat.writes(notebook) + "\n")
+    (book / "demo.ipynb").write_text(nbformat.writes(notebook) + "\n", encoding="utf-8")
 
 
 def better(samples, _):
@@ -222,7 +224,7 @@ def test_edited_outputs_are_stale_and_never_bound(book, capsys, change, says):
 def test_a_broken_notebook_is_told(book, capsys):
     whole = made(book)
     for broken in whole[:2000], f"<<<<<<< HEAD\n{whole}", "{}":
-        (book / "demo.ipynb").write_text(broken)
+        (book / "demo.ipynb").write_text(broken, encoding="utf-8")
         assert run(book, "--check") == 1 and "is no whole notebook" in capsys.readouterr().err
         assert run(book) == 1 and made(book) == broken
 
@@ -238,7 +240,7 @@ def test_a_notebook_without_a_source_is_told(tmp_path):
         "solutions/z.ipynb",
     ):
         (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text("")
+        (tmp_path / name).write_text("", encoding="utf-8")
     assert [e.split(":")[0] for e in publish.orphans(tmp_path)] == [
         "book/a.ipynb",
         "solutions/z.ipynb",
@@ -267,7 +269,7 @@ def test_stopped_publish_leaves_the_published_notebook(book, how):
     os.kill(process.pid, how)
     assert process.wait() == (-signal.SIGKILL if how == signal.SIGKILL else 130)
     assert made(book) == before and not list(book.glob("*.tmp"))
-    while psutil.pid_exists(int((book / "pid").read_text())):  # else this test hangs
+    while psutil.pid_exists(int((book / "pid").read_text("utf-8"))):  # else this test hangs
         time.sleep(0.1)
 
 
@@ -277,7 +279,7 @@ def test_helper_or_pin_changes_make_it_stale(book, monkeypatch, capsys):
 
 
 def test_plain_page_and_missing_page_are_told(tmp_path):
-    (tmp_path / "plain.md").write_text("# Plain\n")
+    (tmp_path / "plain.md").write_text("# Plain\n", encoding="utf-8")
     with pytest.raises(SystemExit, match="is no notebook"):
         publish.main([str(tmp_path / "plain.md")])
     with pytest.raises(SystemExit, match="there is no"):

@@ -13,6 +13,7 @@ import yaml
 
 from tools import publish, repository
 from tools.program import program
+from tools.terms import terms
 
 ROOT = Path(__file__).resolve().parents[1]
 CONFIG = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))
@@ -106,9 +107,11 @@ def test_what_cannot_be_served_is_refused_in_a_sentence(changed, says):
     assert str(refused.value).startswith("_config.yml: ") and says in str(refused.value)
 
 
-@pytest.mark.parametrize("key", ["license", "title", "launch_buttons"])
-def test_a_part_that_is_missing_is_named(key):
-    with pytest.raises(repository.ConfigError, match=f"_config.yml.*not complete.*{key}"):
+@pytest.mark.parametrize(
+    "key, says", [("launch_buttons", "launch_buttons.colab_url"), ("repository", "repository.url")]
+)
+def test_a_part_that_is_missing_is_named(key, says):
+    with pytest.raises(repository.ConfigError, match=f"_config.yml: {says}"):
         repository.parse({k: v for k, v in CONFIG.items() if k != key})
 
 
@@ -249,12 +252,12 @@ def test_a_magic_stands_for_itself():
 
 
 def test_every_made_notebook_says_where_it_is_from_and_on_which_terms():
-    here = repository.course()
+    here, say = repository.course(), terms()
     for path in sorted(ROOT.glob("*/*.ipynb")):
         last = json.loads(path.read_text("utf-8"))["cells"][-1]
         text = "".join(last["source"])
         assert here.page_url(f"{path.parent.name}/{path.stem}") in text, path
-        assert here.code.url in text and here.text.url in text, path
+        assert say.code.url in text and say.text.url in text, path
         assert last["metadata"]["tags"] == ["remove-cell"], path  # the site says it in its footer
     page = publish.read_page(ROOT / "book" / "forward-pass.md")
     assert here.file_url("data/README.md") in page.notebook.cells[-1].source

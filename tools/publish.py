@@ -34,6 +34,7 @@ from tools.plain import plain
 from tools.program import program
 from tools.repository import RAW_LINE, ROOT, ConfigError, course
 from tools.sample import faults
+from tools.terms import TermsError, terms
 
 IMPORT = re.compile(r"^from tools\.(\w+) import .*$", re.M)
 ADDRESS = "the course's address in _config.yml is another one"  # a reason to write, not to run
@@ -134,7 +135,9 @@ def read_page(source):
         "pins": pins(),
     }
     for each in filter(None, (notebook, exercise)):
-        each.cells.append(terms(f"{page_folder(each is exercise, source)}/{source.stem}", data))
+        each.cells.append(
+            terms_cell(f"{page_folder(each is exercise, source)}/{source.stem}", data)
+        )
         each.metadata.setdefault("course", {})["addresses"] = course().addresses
     return Page(source, notebook, exercise, inputs)
 
@@ -144,12 +147,12 @@ def page_folder(is_exercise, source):
     return "exercises" if is_exercise else source.parent.name
 
 
-def terms(docname, data):
+def terms_cell(docname, data):
     """The last cell of a made notebook: whence it is, on which terms. The site's footer says it."""
-    here = course()
+    here, say = course(), terms()
     text = (
-        f"*From [{here.title}]({here.page_url(docname)}) by {here.author}."
-        f" Code: {here.code.link}; text and figures: {here.text.link}."
+        f"*From [{say.title}]({here.page_url(docname)}) by {' and '.join(say.authors)}."
+        f" Code: {say.code.link}; text and figures: {say.text.link}."
     )
     if data:
         text += f" The data has [terms of its own]({here.file_url('data/README.md')})."
@@ -518,8 +521,8 @@ def main(arguments=None):
     parser.add_argument("--force", action="store_true", help="run what is current, too")
     options = parser.parse_args(arguments)
     try:
-        course()
-    except ConfigError as error:
+        course(), terms()
+    except (ConfigError, TermsError) as error:
         print(error, file=sys.stderr)
         return 2
     pages, errors = read_all(options.paths)

@@ -1,4 +1,4 @@
-"""Where the course lives and on which terms: the one reader of these parts of _config.yml.
+"""Where the course lives: the one reader of its address in _config.yml.
 
 Every address of the repository, of Colab and of the published site follows from here. An address
 that cannot be served is refused with a sentence that names _config.yml.
@@ -21,33 +21,15 @@ class ConfigError(ValueError):
 
 
 @dataclass(frozen=True)
-class License:
-    """The name of a licence and where its text is."""
-
-    name: str
-    url: str
-
-    @property
-    def link(self) -> str:
-        """The licence as a Markdown link."""
-        return f"[{self.name}]({self.url})"
-
-
-@dataclass(frozen=True)
 class Course:
     """What _config.yml says of the course."""
 
-    title: str
-    author: str
-    year: str
     owner: str  # of the repository on GitHub
     name: str  # of the repository
     branch: str
     folder: str  # of the book in its repository: "" or "course"
     site: str  # where the built site is served, with a slash at its end
     colab: str  # where Colab is served
-    code: License
-    text: License
 
     @property
     def url(self) -> str:
@@ -94,30 +76,13 @@ def parse(config: dict[str, Any]) -> Course:
     """The course that a _config.yml describes; raises ConfigError where it cannot be served."""
     repository = config.get("repository") or {}
     owner, name = owner_and_name(repository.get("url"))
-    try:
-        return described(config, repository, owner, name)
-    except (KeyError, TypeError) as error:
-        raise ConfigError(
-            f"_config.yml: what it says of the course is not complete ({error}). It needs title,"
-            " author, copyright, launch_buttons.colab_url, and license.code and license.text,"
-            " each with a name and a url."
-        ) from None
-
-
-def described(config: dict[str, Any], repository: dict[str, Any], owner: str, name: str) -> Course:
-    """The course of a _config.yml whose repository is ada/rnns."""
     return Course(
-        title=str(config["title"]),
-        author=str(config["author"]),
-        year=str(config["copyright"]),
         owner=owner,
         name=name,
         branch=branch(repository.get("branch")),
         folder=folder(repository.get("path_to_book")),
         site=base_url(config) or pages_url(owner, name),
-        colab=config["launch_buttons"]["colab_url"].rstrip("/"),
-        code=License(**config["license"]["code"]),
-        text=License(**config["license"]["text"]),
+        colab=colab_server(config),
     )
 
 
@@ -167,6 +132,17 @@ def base_url(config: dict[str, Any]) -> str | None:
             " from repository.url."
         )
     return str(url).rstrip("/") + "/"
+
+
+def colab_server(config: dict[str, Any]) -> str:
+    """Where Colab is served."""
+    url = str((config.get("launch_buttons") or {}).get("colab_url") or "")
+    if not url.startswith("https://"):
+        raise ConfigError(
+            f"_config.yml: launch_buttons.colab_url is {url!r}."
+            " Write https://colab.research.google.com"
+        )
+    return url.rstrip("/")
 
 
 def pages_url(owner: str, name: str) -> str:
