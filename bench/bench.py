@@ -123,7 +123,7 @@ def training(page):
 
 def seconds_of(command, cwd=ROOT):
     started = time.perf_counter()
-    done = subprocess.run(command, cwd=cwd, env=ENVIRONMENT, capture_output=True, text=True)
+    done = subprocess.run(command, cwd=cwd, env=ENVIRONMENT, capture_output=True, encoding="utf-8")
     if done.returncode:
         sys.exit(
             f"{' '.join(map(str, command))} failed:\n{done.stdout[-2000:]}{done.stderr[-2000:]}"
@@ -145,10 +145,8 @@ def bare(notebook, folder):
 
 def commands(folder):
     """Rows: seconds of validating, publishing and building."""
-    python, pytest = (
-        sys.executable,
-        [sys.executable, "-m", "pytest", "-q", "-n0"],
-    )
+    python = sys.executable
+    pytest = [python, "-m", "pytest", "-q", "-n0"]
     notebooks = sorted((ROOT / "solutions").glob("*.ipynb"))
     source = (
         folder / PUBLISHED.parent.name / PUBLISHED.name

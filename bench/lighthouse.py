@@ -1,10 +1,12 @@
-"""Lighthouse on every page of the built site, at a desk and on a phone: a table, and exit code 1 where a score is too low.
+"""Lighthouse on each page of the site, at a desk and on a phone: a table; 1 for low scores.
 
-    python -m bench.lighthouse [PAGE ...]     needs Chromium, and node 18 or later (npx fetches Lighthouse, pinned below)
+    python -m bench.lighthouse [PAGE ...]
 
-Lighthouse makes a phone out of this machine by slowing it down four times, which suits a machine of benchmark index 1,500 to
-2,000. A slower one would make a slower phone; so, as its guide advises (docs/throttling.md), the factor follows the index that
-the runs at the desk measured, and the phone is the same everywhere.
+It needs Chromium, and node 18 or later (npx fetches Lighthouse, pinned below). Lighthouse makes a
+phone out of this machine by slowing it down four times, which suits a machine of benchmark index
+1,500 to 2,000. A slower one would make a slower phone; so, as its guide advises
+(docs/throttling.md), the factor follows the index that the runs at the desk measured, and the phone
+is the same everywhere.
 """
 
 import functools
@@ -62,7 +64,7 @@ class Compressing(http.server.SimpleHTTPRequestHandler):
 
 
 def scores(url, slowdown=None):
-    """({category: 0..100}, benchmark index of the machine) of one page, on a phone if a slowdown is given."""
+    """({category: 0..100}, the machine's benchmark index) of a page, with a slowdown on a phone."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.json"
         command = [
@@ -79,10 +81,10 @@ def scores(url, slowdown=None):
             if slowdown
             else "--preset=desktop",
         ]
-        run = subprocess.run(command, capture_output=True, text=True)
+        run = subprocess.run(command, capture_output=True, encoding="utf-8")
         if not report.exists():
             sys.exit(f"lighthouse failed on {url}:\n{run.stderr[-2000:]}")
-        found = json.loads(report.read_text())
+        found = json.loads(report.read_text(encoding="utf-8"))
         if "-v" in sys.argv:
             for audit in found["audits"].values():
                 if audit.get("score") is not None and audit["score"] < 0.9:
@@ -96,7 +98,7 @@ def main():
     chrome = find_browser()
     if not chrome or not shutil.which("npx"):
         sys.exit(
-            "lighthouse: needs Chromium or Chrome (CHROME=/path/to/it) and node 18 or later with npx"
+            "lighthouse: needs Chrome or Chromium (CHROME=/path/to/it) and npx of node 18 or later"
         )
     if not (SITE / "index.html").exists():
         sys.exit("lighthouse: there is no site yet; run `make book`")
@@ -137,9 +139,8 @@ def main():
     slowdown = max(1, statistics.median(indices) / PHONE_INDEX)
     for page in pages:
         show(page, "phone", ON_A_PHONE, scores(f"{address}/{page}", slowdown)[0])
-    print(
-        f"The machine's benchmark index: {statistics.median(indices):.0f}; slowed down {slowdown:.2f} times for the phone."
-    )
+    index = statistics.median(indices)
+    print(f"The machine's benchmark index: {index:.0f}; slowed {slowdown:.2f} times for the phone.")
     print("\n".join(low), file=sys.stderr)
     return int(bool(low))
 

@@ -48,7 +48,9 @@ def rerun(*paths):
         *paths,
     ]
     environment = {**os.environ, **EMULATED, "PYTHONPATH": str(ROOT)}
-    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True).stdout
+    return subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, encoding="utf-8"
+    ).stdout
 
 
 def emulated_processor():
@@ -59,7 +61,7 @@ def emulated_processor():
     ]
     environment = {**os.environ, **EMULATED}
     return subprocess.run(
-        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True
+        command, cwd=ROOT, env=environment, capture_output=True, encoding="utf-8", check=True
     ).stdout.strip()
 
 

@@ -110,7 +110,7 @@ def test_a_prose_edit_keeps_outputs_and_loads_nothing_heavy(book):
     edit(book, "The cell has", "Our cell has")
     before = nbformat.reads(made(book), 4).metadata["published"]
     command = [sys.executable, "-c", ONLY_TEXT, book / "demo.md"]
-    done = subprocess.run(command, check=True, cwd=ROOT, capture_output=True, text=True)
+    done = subprocess.run(command, check=True, cwd=ROOT, capture_output=True, encoding="utf-8")
     assert done.stdout.splitlines()[-1] == "", done.stdout
     assert "Our cell has 1,184" in made(book)
     assert nbformat.reads(made(book), 4).metadata["published"] == before

@@ -143,7 +143,7 @@ def fork(tmp_path_factory):
 
 def run_publish(folder, *options):
     command = [sys.executable, "-m", "tools.publish", *options]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, encoding="utf-8")
+    done = subprocess.run(command, cwd=folder, capture_output=True, encoding="utf-8")
     return done.returncode, done.stdout + done.stderr
 
 
@@ -192,7 +192,7 @@ def test_an_address_that_cannot_be_served_ends_publish_and_build_with_one_senten
         code, said = run_publish(fork, "--check")
         assert code == 2 and said.startswith("_config.yml: repository.url is"), said
         builder = [str(Path(sys.executable).parent / "jupyter-book"), "build", str(fork)]
-        built = subprocess.run(builder, capture_output=True, text=True, encoding="utf-8")
+        built = subprocess.run(builder, capture_output=True, encoding="utf-8")
         said = built.stdout + built.stderr
         assert built.returncode and "_config.yml: repository.url is" in said, said
     finally:

@@ -196,7 +196,7 @@ def report(tmp_path_factory):
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
-        text=True,
+        encoding="utf-8",
     ).stdout
     failures = re.split(r"^_{3,} ", out, flags=re.M)
     return out, {name: [f for f in failures if f"{name}.ipynb" in f[:80]] for name in cases()}

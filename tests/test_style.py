@@ -1,11 +1,14 @@
 """The code is laid out and checked as pyproject.toml says; its files are UTF-8 on each machine."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from tools.waits import CELL_SECONDS
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = "_ext", "bench", "data", "tests", "tools"
@@ -51,8 +54,11 @@ def opens_text(call, place):
 
 def names_no_encoding(call):
     """Whether a call reads or writes text in whatever encoding the machine is set to."""
-    if any(keyword.arg in ("encoding", None) for keyword in call.keywords):
+    named = {keyword.arg for keyword in call.keywords}
+    if named & {"encoding", None}:
         return False
+    if named & {"text", "universal_newlines"}:  # what a process says
+        return getattr(call.func, "attr", "") in ("run", "Popen", "check_output")
     match call.func:
         case ast.Attribute(attr="read_text"):
             return not call.args
@@ -97,7 +103,18 @@ def test_text_is_utf8_whatever_the_locale(path):
         ("archive.open(member)", False),
         ("webbrowser.open('index.html')", False),
         ("p.read_bytes()", False),
+        ("subprocess.run(c, text=True)", True),
+        ("subprocess.run(c, encoding='utf-8')", False),
+        ("page.get_by(text='x')", False),
     ],
 )
 def test_text_in_the_locales_encoding_is_seen(source, found):
     assert bool(left_to_the_locale(source)) == found
+
+
+def test_a_cell_has_one_time_limit(pytestconfig):
+    """It guards against a cell that hangs; one that is only slow on a busy machine must pass."""
+    assert pytestconfig.option.nbval_cell_timeout == CELL_SECONDS
+    pattern = re.compile(r"^\w*CELL_SECONDS = [\d.]+|nbval-cell-timeout=\d", re.M)
+    others = {path.name for path in SOURCES if pattern.search(path.read_text(encoding="utf-8"))}
+    assert others == {"waits.py"}, "take tools.waits.CELL_SECONDS"

@@ -1,1 +1,7 @@
 """What makes, compares and grades the course's notebooks."""
+
+import sys
+
+for stream in (sys.stdout, sys.stderr):
+    if hasattr(stream, "reconfigure"):  # a kernel's has none
+        stream.reconfigure(encoding="utf-8")  # results hold ±, whatever the machine's locale
