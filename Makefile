@@ -8,7 +8,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --constraint requirements.lock
 UV := uv==0.13.9
 export OMP_NUM_THREADS := 1
 # Tests that need no browser and nothing of Linux (the shield around students' code, /proc): what must hold on macOS, too.
-PORTABLE := cells colab lock notation plain prose publish reuse samples section style workflows
+PORTABLE := cells colab lock notation plain prose publish repository reuse samples section style workflows
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:  # a half-made .venv is not taken for a whole one

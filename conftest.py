@@ -9,10 +9,13 @@ import time
 from functools import cache
 from queue import Empty
 
+import nbval.plugin
 import pytest
+from nbval.kernel import RunningKernel
 from nbval.plugin import IPyNbCell, IPyNbFile
 
 from tools import compare
+from tools.waits import CELL_SECONDS
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
 
@@ -20,6 +23,11 @@ WIDGET = "application/vnd.jupyter.widget-view+json"
 @cache
 def machine():
     return compare.machine()
+
+
+def pytest_configure(config):
+    config.option.nbval_cell_timeout = CELL_SECONDS
+    config.option.nbval_kernel_startup_timeout = CELL_SECONDS
 
 
 def pytest_collectstart(collector):
@@ -93,29 +101,27 @@ def pytest_runtest_call(item):
         pytest.fail(
             "this cell is not executed in the published notebook; run: make publish", pytrace=False
         )
-    notice_death(item)
 
 
-def notice_death(item):
-    """Let the wait for a reply end within a second of the kernel's death, not at the time limit."""
-    kernel = item.parent.kernel
-    if "await_reply" in vars(kernel):
-        return
-    wait = kernel.await_reply
+class Kernel(RunningKernel):
+    """nbval's kernel, waited for as long as it lives.
 
-    def await_reply(msg_id, timeout=None):
-        deadline = time.monotonic() + (timeout or float("inf"))
+    nbval gives up ten seconds after a start and five after a reply, which a busy machine may need;
+    and it notices a kernel's death at the cell's limit only.
+    """
+
+    def get_message(self, stream, timeout=None):
+        if timeout == 1:  # nbval's own loop at the start: it asks again
+            return super().get_message(stream, timeout=timeout)
+        deadline = time.monotonic() + CELL_SECONDS
         while True:
             try:
-                return wait(msg_id, timeout=1)
+                return super().get_message(stream, timeout=1)
             except Empty:
-                if not kernel.is_alive():
-                    pytest.fail(
-                        f"the kernel of {item.parent.path.name} died: out of memory,"
-                        " or the cell ended it",
-                        pytrace=False,
-                    )
+                if not self.is_alive():
+                    pytest.fail("the kernel died: out of memory, or a cell ended it", pytrace=False)
                 if time.monotonic() > deadline:
                     raise
 
-    kernel.await_reply = await_reply
+
+nbval.plugin.RunningKernel = Kernel  # nbval asks nobody which kernel to use

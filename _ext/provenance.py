@@ -1,4 +1,4 @@
-"""Where a page's numbers come from: a footer on each made page, and the `standing` table of the landing page.
+"""Where a page's numbers come from: each made page's footer, the landing page's `standing` table.
 
 Both read what publish stamped into a notebook's metadata:
 `published = {inputs, date, torch, processor, threads, networks, samples, seconds}`.
@@ -12,6 +12,8 @@ from docutils import nodes
 from docutils.parsers.rst import directives
 from sphinx.util.docutils import SphinxDirective
 
+from tools.repository import course
+
 NUMBER_WORDS = {1: "one", 2: "two", 3: "three", 4: "four"}
 
 
@@ -19,14 +21,6 @@ def notebook_metadata(app, docname):
     """The metadata of a made page, {} for a page written by hand."""
     path = Path(app.env.doc2path(docname))
     return json.loads(path.read_text("utf-8"))["metadata"] if path.suffix == ".ipynb" else {}
-
-
-def colab_url(app, docname):
-    """Where Colab opens this notebook; everything in it comes from `repository` in _config.yml."""
-    options = app.config.html_theme_options
-    repository = options["repository_url"].removeprefix("https://github.com/").strip("/")
-    colab = options["launch_buttons"]["colab_url"].rstrip("/")
-    return f"{colab}/github/{repository}/blob/{options['repository_branch']}/{docname}.ipynb"
 
 
 def counted(number, thing):
@@ -48,7 +42,7 @@ def run_text(stamp):
 def add_footer(app, pagename, templatename, context, doctree):
     if doctree is None or not (metadata := notebook_metadata(app, pagename)):
         return
-    link = f'<a href="{html.escape(colab_url(app, pagename))}">{{}} in Colab</a>.'
+    link = f'<a href="{html.escape(course().colab_url(f"{pagename}.ipynb"))}">{{}} in Colab</a>.'
     if stamp := metadata.get("published"):
         text = f"{html.escape(run_text(stamp))} {link.format('Re-run it yourself')}"
     else:
@@ -68,7 +62,7 @@ def show_colab_link(app, pagename, templatename, context, doctree):
             0,
             {
                 "type": "link",
-                "url": colab_url(app, pagename),
+                "url": course().colab_url(f"{pagename}.ipynb"),
                 "text": "Open in Colab",
                 "label": "colab",
                 "tooltip": "Run this page in your browser",
@@ -82,7 +76,7 @@ class StandingTable(nodes.General, nodes.Element):
 
 
 class Standing(SphinxDirective):
-    """`{standing} book` lists the made pages of a folder, when and on how much they were run, and a Colab link."""
+    """`{standing} book` lists a folder's made pages: when they ran, on how much, a Colab link."""
 
     required_arguments = 1
     option_spec = {"caption": directives.unchanged}
@@ -109,9 +103,8 @@ def fill_standing(app, doctree, docname):
     for placeholder in list(doctree.findall(StandingTable)):
         rows = []
         for page in made_pages(app, placeholder["folder"]):
-            run = page.replace(
-                "exercises/", "solutions/"
-            )  # an exercise stands on its solution's run
+            # An exercise stands on its solution's run.
+            run = page.replace("exercises/", "solutions/")
             stamp = (
                 notebook_metadata(app, run).get("published", {})
                 if run in app.env.found_docs
@@ -123,15 +116,14 @@ def fill_standing(app, doctree, docname):
                 internal=True,
                 refuri=app.builder.get_relative_uri(docname, page),
             )
-            colab = nodes.reference("", "Open in Colab", refuri=colab_url(app, page))
-            number = lambda key, fmt=",": format(stamp[key], fmt) if stamp.get(key) else "–"
+            colab = nodes.reference("", "Open in Colab", refuri=course().colab_url(f"{page}.ipynb"))
             rows.append(
                 [
                     title,
                     colab,
                     nodes.Text(stamp.get("date", "not run")),
-                    *(nodes.Text(number(key)) for key in ("networks", "samples")),
-                    nodes.Text(number("seconds", ".0f")),
+                    *(nodes.Text(number(stamp, key)) for key in ("networks", "samples")),
+                    nodes.Text(number(stamp, "seconds", ".0f")),
                 ]
             )
         heads = ["Page", "Do it yourself", "Run on", "Networks", "Samples", "Seconds"]
@@ -140,6 +132,11 @@ def fill_standing(app, doctree, docname):
             if rows
             else nodes.paragraph("", "Nothing here yet.")
         )
+
+
+def number(stamp, key, fmt=","):
+    """A number of a page's stamp as text, or a dash."""
+    return format(stamp[key], fmt) if stamp.get(key) else "–"
 
 
 def table(head, body):

@@ -1,7 +1,6 @@
 """What a stock Jupyter Book lacks: page descriptions, a sitemap, robots.txt and a 404 page.
 
-The site's own address follows from `repository.url` in _config.yml (GitHub Pages' scheme), unless
-`html_baseurl` is set.
+The site's own address is what tools/repository.py reads in _config.yml.
 """
 
 import html
@@ -12,18 +11,6 @@ from urllib.parse import urlsplit
 from docutils import nodes
 
 DESCRIPTION_LENGTH = 155  # what search engines show
-
-
-def set_baseurl(app, config):
-    """https://github.com/ORG/NAME is served at https://ORG.github.io/NAME/."""
-    if not config.html_baseurl:
-        org, name = (
-            config.html_theme_options["repository_url"]
-            .removeprefix("https://github.com/")
-            .strip("/")
-            .split("/")
-        )
-        config.html_baseurl = f"https://{org.lower()}.github.io/{name}/"
 
 
 def description(doctree):
@@ -77,7 +64,6 @@ def write_site_files(app, exception):
 
 
 def setup(app):
-    app.connect("config-inited", set_baseurl)
     app.connect("html-page-context", add_description)
     app.connect("build-finished", write_site_files)
     return {"parallel_read_safe": True}

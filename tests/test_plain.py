@@ -1,4 +1,4 @@
-"""The text of a page in Colab: nothing that only the site's Markdown knows is left, and the site still gets the page's own."""
+"""The text of a page in Colab: plain Markdown alone; the site still gets the page's own."""
 
 import json
 import sys
@@ -12,7 +12,8 @@ from tools.plain import plain, raw
 ROOT = Path(__file__).resolve().parents[1]
 SITE = "https://example.github.io/course/"
 TABLE = (
-    ":::{table} What it shows.\n:name: tab-x\n\n| a | b |\n|---|---|\n| 1 {cite:p}`jordan1986` | 2 |\n:::\n\n"
+    ":::{table} What it shows.\n:name: tab-x\n\n"
+    "| a | b |\n|---|---|\n| 1 {cite:p}`jordan1986` | 2 |\n:::\n\n"
     ":::{note}\nOne.\n\nTwo.\n:::\n"
 )
 
@@ -34,13 +35,16 @@ TABLE = (
         ),
         (
             TABLE,
-            "**Table.** What it shows.\n\n| a | b |\n|---|---|\n| 1 (Jordan, 1986) | 2 |\n\n> **Note**\n>\n> One.\n>\n> Two.\n",
+            "**Table.** What it shows.\n\n| a | b |\n|---|---|\n| 1 (Jordan, 1986) | 2 |\n\n"
+            "> **Note**\n>\n> One.\n>\n> Two.\n",
         ),
         ("(here)=\n## Title", "## Title"),
         ("$$\na = b\n$$ (eq-x)\n\nsee", "$$\na = b\n$$\n\nsee"),
         (
-            "[the update](#eq-update), [the page](recurrence.md#x), [do](../exercises/first.ipynb), [out](https://a.org/b#c)",
-            f"the update, [the page]({SITE}book/recurrence.html#x), [do]({SITE}exercises/first.html), [out](https://a.org/b#c)",
+            "[the update](#eq-update), [the page](recurrence.md#x),"
+            " [do](../exercises/first.ipynb), [out](https://a.org/b#c)",
+            f"the update, [the page]({SITE}book/recurrence.html#x),"
+            f" [do]({SITE}exercises/first.html), [out](https://a.org/b#c)",
         ),
         (
             "`[x](#y)` and\n```python\na[0](b)  # {cite\n```\n",

@@ -148,7 +148,7 @@ FAULTS = {  # the planted fault -> what the report must say
     no_output: "exact value parameters is not in the published notebook",
     extra_output: "exact value weights is not in the published notebook",
     unexecuted: "this cell is not executed in the published notebook",
-    dead_kernel: r"the kernel of \w+.ipynb died",
+    dead_kernel: r"the kernel died",
 }
 HONEST = {
     "as_published": lambda notebook: None,

@@ -2,8 +2,6 @@
 
 import sys
 
-CELL_SECONDS = 3600  # a cell that runs longer is stopped: it hangs; no busy machine gets there
-
 for stream in (sys.stdout, sys.stderr):
     if hasattr(stream, "reconfigure"):  # a kernel's has none
         stream.reconfigure(encoding="utf-8")  # results hold ±, whatever the machine's locale

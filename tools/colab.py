@@ -29,8 +29,10 @@ from threading import Thread
 
 import nbformat
 
-from tools import CELL_SECONDS, compare
+from tools import compare
 from tools.plain import raw
+from tools.repository import RAW_LINE
+from tools.waits import NBCLIENT
 
 ROOT = Path(__file__).resolve().parents[1]
 PINS = ROOT / "tools" / "colab-pins.txt"
@@ -38,8 +40,6 @@ VENV = ROOT / ".venv-colab"
 PYTHON = "3.13"  # Colab's
 THERE = {"torch", "numpy", "matplotlib", "IPython", "ipywidgets", *sys.stdlib_module_names}
 NOT_ATTEMPTED = re.compile(r"Not attempted yet: [\w-]+")
-# tools/data.py, as publish wrote it into the page
-REPOSITORY = re.compile(r'^RAW = "https?://[^"]*"$', re.M)
 
 
 def code_cells(notebook):
@@ -137,7 +137,7 @@ def run_alone(notebook, python, address, whole):
 
     run = nbformat.from_dict(notebook)
     for cell in code_cells(run):
-        cell.source, cell.outputs = REPOSITORY.sub(f'RAW = "{address}"', cell.source), []
+        cell.source, cell.outputs = RAW_LINE.sub(f'RAW = "{address}"', cell.source), []
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         for name in ("kernels/colab", "alone", "tmp", "home"):
             Path(folder, name).mkdir(parents=True)
@@ -158,7 +158,7 @@ def run_alone(notebook, python, address, whole):
         client = NotebookClient(
             run,
             km=kernel,
-            timeout=CELL_SECONDS,
+            **NBCLIENT,
             allow_errors=not whole,
             store_widget_state=False,
             resources={"metadata": {"path": f"{folder}/alone"}},

@@ -3,6 +3,7 @@
 `make publish` writes this module into the hidden first cell of a page that imports it and puts the
 repository's address in the place of the word below, so that the page finds its data in Colab, too.
 """
+
 import hashlib
 import tempfile
 import urllib.request
@@ -28,10 +29,15 @@ def fetch(name):
     try:
         content = urllib.request.urlopen(f"{RAW}/data/{name}", timeout=60).read()
     except (OSError, ValueError) as error:
-        raise FileNotFoundError(f"{name} is not in ../data or data, and {RAW}/data/{name} cannot be read ({error})."
-                                " Put the file from the repository's folder data/ beside this notebook, into data/.") from None
+        raise FileNotFoundError(
+            f"{name} is not in ../data or data, and {RAW}/data/{name} cannot be read ({error})."
+            " Put the file from the repository's folder data/ beside this notebook, into data/."
+        ) from None
     found = hashlib.sha256(content).hexdigest()
     if found != FILES[name]:
-        raise ValueError(f"what {RAW}/data/{name} sent is not {name}: its sha256 is {found}, expected {FILES[name]}")
+        raise ValueError(
+            f"what {RAW}/data/{name} sent is not {name}:"
+            f" its sha256 is {found}, expected {FILES[name]}"
+        )
     kept.write_bytes(content)
     return kept

@@ -1,11 +1,13 @@
 """A flip-book: pictures from real runs and one control that leafs through them.
 
-One output with two faces. Without a kernel (on the site, in a notebook opened before it is run) it is HTML that needs
-nothing else: a native slider and frames drawn beforehand. In a live notebook it is an ipywidgets slider that draws each
-frame anew. `make publish` writes this module into the hidden first cell of each page that imports it (there its names
-share the page's room, hence the underscores) and leaves the live face out of what it publishes. The numbers that the
-pictures rest on are samples, emitted beside them.
+One output with two faces. Without a kernel (on the site, in a notebook opened before it is run) it
+is HTML that needs nothing else: a native slider and frames drawn beforehand. In a live notebook it
+is an ipywidgets slider that draws each frame anew. `make publish` writes this module into the
+hidden first cell of each page that imports it (there its names share the page's room, hence the
+underscores) and leaves the live face out of what it publishes. The numbers that the pictures rest
+on are samples, emitted beside them.
 """
+
 import html
 import io
 import re
@@ -39,61 +41,91 @@ this.setAttribute('aria-valuetext',frame.dataset.value+': '+frame.querySelector(
 def flipbook(frame, values, *, label, fmt="", ask="", answer="", live=None):
     """Show frame(value) for each of the values, with one control to choose.
 
-    frame    a function of a value that returns (matplotlib figure, caption, alt): a caption that says in one sentence
-             what this frame shows, and what the picture shows for who cannot see it
+    frame    a function of a value that returns (matplotlib figure, caption, alt): a caption that
+             says in one sentence what this frame shows, and what the picture shows for who cannot
+             see it
     values   the values that the frames are drawn for; the first one stands where there is no script
     label    what the values are: it names the control
     fmt      how a value is written, as in format()
     ask      a question to answer before moving the control, and its answer, folded until asked for
-    live     values that a running notebook offers instead (more, or finer): it draws them when chosen
-    Texts are plain; W_h is set as a letter with an index. Raises ValueError for what would make no flip-book.
+    live     values that a running notebook offers instead (more, or finer), drawn when chosen
+    Texts are plain; W_h is set as a letter with an index. Raises ValueError for what would make no
+    flip-book.
     """
     from IPython.display import display
 
     values = list(values)
     texts = [format(value, fmt) for value in values]
     if len(values) < 2:
-        raise ValueError(f"flip-book {label!r} has {len(values)} frame(s); it needs at least 2 to leaf through")
+        raise ValueError(
+            f"flip-book {label!r} has {len(values)} frame(s); it needs at least 2 to leaf through"
+        )
     if not label.strip():
         raise ValueError("a flip-book's control needs a label that says what the values are")
     if len(set(texts)) < len(texts):
-        raise ValueError(f"flip-book {label!r} has two frames called the same ({', '.join(texts)}); give a finer fmt")
+        raise ValueError(
+            f"flip-book {label!r} has two frames called the same ({', '.join(texts)});"
+            " give a finer fmt"
+        )
     if bool(ask) != bool(answer):
-        raise ValueError(f"flip-book {label!r} has {'a question without an answer' if ask else 'an answer without a question'}")
+        raise ValueError(
+            f"flip-book {label!r} has "
+            f"{'a question without an answer' if ask else 'an answer without a question'}"
+        )
     drawn = [_draw(frame, value, text) for value, text in zip(values, texts)]
-    kind = min((_svg, _png), key=lambda kind: sum(len(each[kind]) for each in drawn))  # one kind for all: one look
+    # One kind for all: one look.
+    kind = min((_svg, _png), key=lambda kind: sum(len(each[kind]) for each in drawn))
     frames = [_picture(each, kind) for each in drawn]
-    data = {"text/plain": f"flip-book, {len(texts)} frames: {label} {texts[0]} to {texts[-1]}",
-            "text/html": _page_face(frames, texts, label, ask, answer)}
+    data = {
+        "text/plain": f"flip-book, {len(texts)} frames: {label} {texts[0]} to {texts[-1]}",
+        "text/html": _page_face(frames, texts, label, ask, answer),
+    }
     try:
         view = _live_face(frame, values if live is None else list(live), label, fmt, ask, answer)
-        data["application/vnd.jupyter.widget-view+json"] = {"version_major": 2, "version_minor": 0, "model_id": view.model_id}
+        data["application/vnd.jupyter.widget-view+json"] = {
+            "version_major": 2,
+            "version_minor": 0,
+            "model_id": view.model_id,
+        }
     except ImportError:  # no ipywidgets: the first face serves
         pass
     display(data, raw=True, metadata={"flipbook": {"label": label, "values": texts}})
 
 
 def _markup(text):
-    """Plain text as HTML; a letter with an index, as in W_h, is set as the pages set it: bold, the index leaning."""
+    """Plain text as HTML; W_h, a letter with an index, is bold and its index leans."""
     text = re.sub(r"(?<=\w)'(?=\w)", "\N{RIGHT SINGLE QUOTATION MARK}", text)
-    return re.sub(r"\b([A-Za-z])_([A-Za-z0-9])\b", r"<b>\1</b><sub><i>\2</i></sub>", html.escape(text))
+    return re.sub(
+        r"\b([A-Za-z])_([A-Za-z0-9])\b", r"<b>\1</b><sub><i>\2</i></sub>", html.escape(text)
+    )
 
 
 def _draw(frame, value, text):
-    """What frame(value) shows, checked: its picture as SVG and as PNG, its size, caption and description."""
+    """What frame(value) shows, checked: its picture as SVG and PNG, size, caption, description."""
     from matplotlib import pyplot as plt
     from matplotlib.figure import Figure
 
     returned = frame(value)
     if not (isinstance(returned, tuple) and len(returned) == 3):
-        raise ValueError(f"frame({text}) must return (figure, caption, alt), not {type(returned).__name__}")
+        raise ValueError(
+            f"frame({text}) must return (figure, caption, alt), not {type(returned).__name__}"
+        )
     figure, caption, alt = returned
     if not isinstance(figure, Figure):
-        raise ValueError(f"frame({text}) must return a matplotlib figure first, not {type(figure).__name__}")
+        raise ValueError(
+            f"frame({text}) must return a matplotlib figure first, not {type(figure).__name__}"
+        )
     if not (str(caption).strip() and str(alt).strip()):
         raise ValueError(f"frame({text}) needs a caption and an alternative text")
     width, height = (round(110 * inches) for inches in figure.get_size_inches())
-    drawn = {_svg: _svg(figure), _png: _png(figure), "size": (width, height), "caption": caption, "alt": alt, "text": text}
+    drawn = {
+        _svg: _svg(figure),
+        _png: _png(figure),
+        "size": (width, height),
+        "caption": caption,
+        "alt": alt,
+        "text": text,
+    }
     plt.close(figure)
     return drawn
 
@@ -101,22 +133,32 @@ def _draw(frame, value, text):
 def _picture(drawn, kind):
     """A drawn frame as HTML, its picture of the given kind."""
     width, height = drawn["size"]
-    return (f'<figure style="margin:0" data-value="{html.escape(drawn["text"])}"><img alt="{html.escape(drawn["alt"])}" width="{width}" '
-            f'height="{height}" style="max-width:min(100%,{width}px);height:auto" src="{drawn[kind]}"><figcaption>{_markup(drawn["caption"])}'
-            '</figcaption></figure>')
+    return (
+        f'<figure style="margin:0" data-value="{html.escape(drawn["text"])}">'
+        f'<img alt="{html.escape(drawn["alt"])}" width="{width}" height="{height}" '
+        f'style="max-width:min(100%,{width}px);height:auto" src="{drawn[kind]}">'
+        f"<figcaption>{_markup(drawn['caption'])}</figcaption></figure>"
+    )
 
 
 def _svg(figure):
-    """The figure as an address that holds an SVG; letters stay letters, coordinates keep one decimal."""
+    """The figure as an address that holds an SVG: text stays text, one decimal a coordinate."""
     from matplotlib import rc_context
 
     file = io.StringIO()
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": "flip-book"}):
         figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
-    text = re.sub(r"<\?xml.*?\?>|<!DOCTYPE.*?>|<!--.*?-->|<metadata>.*?</metadata>", "", file.getvalue(), flags=re.S)
+    text = re.sub(
+        r"<\?xml.*?\?>|<!DOCTYPE.*?>|<!--.*?-->|<metadata>.*?</metadata>",
+        "",
+        file.getvalue(),
+        flags=re.S,
+    )
     text = re.sub(r' (?:d|x|y|points)="[^"]*"', lambda m: re.sub(r"(\.\d)\d+", r"\1", m[0]), text)
     text = re.sub(r"'DejaVu Sans'[^;\"]*", "DejaVu Sans, Verdana, Arial, sans-serif", text)
-    text = re.sub(r"<[^>]*>", lambda m: m[0].replace('"', "'"), re.sub(r"\s+", " ", text).replace("> <", "><"))
+    text = re.sub(
+        r"<[^>]*>", lambda m: m[0].replace('"', "'"), re.sub(r"\s+", " ", text).replace("> <", "><")
+    )
     return "data:image/svg+xml," + quote(text.strip(), safe=" '()*+,-./:;=@!$?~")
 
 
@@ -144,7 +186,7 @@ def _page_face(frames, texts, label, ask, answer):
 <span>{html.escape(texts[0])}<input type="range" min="0" max="{len(frames) - 1}" step="1" value="0" autocomplete="off"
 aria-label="{html.escape(label)}" aria-valuetext="{said}" oninput="{html.escape(_MOVE)}">{html.escape(texts[-1])}</span></label>
 <noscript><p>The first of {len(frames)} frames; the others need JavaScript.</p></noscript>
-<div class="flipbook-frames">{shown}{''.join(frames[1:])}</div>{_folded(answer)}</div>"""
+<div class="flipbook-frames">{shown}{"".join(frames[1:])}</div>{_folded(answer)}</div>"""
 
 
 def _live_face(frame, values, label, fmt, ask, answer):
@@ -152,9 +194,13 @@ def _live_face(frame, values, label, fmt, ask, answer):
     import ipywidgets as widgets
 
     text = lambda value: format(value, fmt)
-    control = widgets.SelectionSlider(options=[(text(value), value) for value in values], description=label,
-                                      continuous_update=False, style={"description_width": "initial"},
-                                      layout=widgets.Layout(width="auto", max_width="40rem"))
+    control = widgets.SelectionSlider(
+        options=[(text(value), value) for value in values],
+        description=label,
+        continuous_update=False,
+        style={"description_width": "initial"},
+        layout=widgets.Layout(width="auto", max_width="40rem"),
+    )
     shown = widgets.HTML()
 
     def turn(change):
@@ -165,4 +211,6 @@ def _live_face(frame, values, label, fmt, ask, answer):
 
     control.observe(turn, "value")
     turn({"new": control.value})
-    return widgets.VBox([widgets.HTML(_question(ask)), control, shown, widgets.HTML(_folded(answer))])
+    return widgets.VBox(
+        [widgets.HTML(_question(ask)), control, shown, widgets.HTML(_folded(answer))]
+    )

@@ -1,8 +1,9 @@
-"""The text of a page as Colab can show it: what only the site's Markdown (MyST) knows becomes plain Markdown.
+"""The text of a page as Colab can show it: what only the site's Markdown knows becomes plain.
 
-Citations become links to the source, captioned tables and notes lose their fences, targets and equation labels go, links
-to labels become text, links to other pages lead to the site. publish writes this text into the made notebook and keeps
-the page's own in the cell's metadata, from which `_ext/page_text.py` takes it for the site.
+Citations become links to the source, captioned tables and notes lose their fences, targets and
+equation labels go, links to labels become text, links to other pages lead to the site. publish
+writes this text into the made notebook and keeps the page's own in the cell's metadata, from which
+`_ext/page_text.py` takes it for the site.
 """
 
 import re
@@ -36,7 +37,7 @@ RAW = {  # what would stand on a page in Colab as it was typed
 
 
 def plain(text, folder, site):
-    """The text, for Colab; folder ("book") is where the page lies, `site` the address of the published site."""
+    """The text, for Colab, of a page in `folder` ("book"); the published site is at `site`."""
     text = unfence(text)
     text = EQUATION.sub(r"\1", TARGET.sub("", text))
     cited = CITE.sub(lambda m: citation(m[1], m[2].split(",")), text)
@@ -117,22 +118,3 @@ def authors(entry):
         if len(names) == 2
         else f"{names[0]} et al."
     )
-
-
-@cache
-def repository():
-    """What _config.yml says of the repository: its url and its branch."""
-    import yaml
-
-    return yaml.safe_load((ROOT / "_config.yml").read_text())["repository"]
-
-
-def raw_url():
-    """Where the repository's files can be downloaded."""
-    return f"{repository()['url']}/raw/{repository()['branch']}"
-
-
-def site_url():
-    """Where GitHub Pages serves the site: https://ORG.github.io/NAME/."""
-    org, name = repository()["url"].removeprefix("https://github.com/").strip("/").split("/")
-    return f"https://{org.lower()}.github.io/{name}/"

@@ -5,8 +5,10 @@
 book/X.md        -> book/X.ipynb, executed
 solutions/X.md   -> solutions/X.ipynb, executed and graded, and exercises/X.ipynb, the student's
 
-Only what is stale runs. A number that moved by more than chance is not published without --accept. Exit codes:
-0 all current, 1 something stale (--check), moved or failed, 2 a usage error.
+Only what is stale runs; a change of text, comments or the course's address only writes. A number
+that moved by more than chance is not published without --accept. Exit codes: 0 all current,
+1 something stale (--check), moved or failed, 2 a usage error or an address in _config.yml that
+cannot be served.
 """
 
 import argparse
@@ -16,6 +18,7 @@ import hashlib
 import json
 import os
 import re
+import signal
 import sys
 import time
 from dataclasses import dataclass, field
@@ -27,12 +30,14 @@ from tqdm import tqdm
 
 from tools.bind import FIELD, BindError, bind
 from tools.exercise import MasterError, build_exercise, build_solution, read_master
-from tools.plain import plain, raw_url, site_url
+from tools.plain import plain
+from tools.program import program
+from tools.repository import RAW_LINE, ROOT, ConfigError, course
 from tools.sample import faults
+from tools.terms import TermsError, terms
 
-ROOT = Path(__file__).resolve().parents[1]
 IMPORT = re.compile(r"^from tools\.(\w+) import .*$", re.M)
-CELL_SECONDS = 600  # a cell that runs longer is stopped
+ADDRESS = "the course's address in _config.yml is another one"  # a reason to write, not to run
 
 
 class PublishError(Exception):
@@ -80,6 +85,7 @@ def inline(notebook):
         if cell.cell_type == "code" and IMPORT.search(cell.source):
             names += IMPORT.findall(cell.source)
             cell.source = IMPORT.sub(lambda m: module_text(m[1]), cell.source).strip()
+            cell.source = RAW_LINE.sub(f'RAW = "{course().raw_url}"', cell.source)
     return names
 
 
@@ -87,18 +93,18 @@ def module_text(name):
     path = ROOT / "tools" / f"{name}.py"
     if not path.exists():
         raise PublishError(f"imports tools.{name}, but there is no tools/{name}.py")
-    text = IMPORT.sub("", path.read_text())  # what it imports stands in the page already
-    return text.replace("REPOSITORY_RAW_URL", raw_url()) if "REPOSITORY_RAW_URL" in text else text
+    return IMPORT.sub("", path.read_text("utf-8"))  # what it imports stands in the page already
 
 
 def pins():
     """The pinned versions that can move a number."""
-    lines = (ROOT / "requirements.txt").read_text().splitlines()
+    lines = (ROOT / "requirements.txt").read_text("utf-8").splitlines()
     return ", ".join(sorted(line for line in lines if re.match(r"(torch|numpy)==", line)))
 
 
 def is_page(source):
-    return source.suffix == ".md" and "\nkernelspec:" in source.read_text().split("\n---", 1)[0]
+    head = source.read_text("utf-8").split("\n---", 1)[0] if source.suffix == ".md" else ""
+    return "\nkernelspec:" in head
 
 
 def read_page(source):
@@ -109,13 +115,12 @@ def read_page(source):
         notebook, exercise = build_solution(master), build_exercise(master)
     else:
         notebook = jupytext.read(source)
-    written = "\n".join(c.source for c in notebook.cells if c.cell_type == "code")
+    written = "\n".join(program(cell.source) for cell in code_cells(notebook))
     helpers = inline(notebook)
     for number, cell in enumerate(notebook.cells):
         cell.id = f"cell-{number}"  # the same at each publish
-        if "remove-cell" in cell.metadata.get(
-            "tags", []
-        ):  # not on the site: folded in Colab and in JupyterLab
+        if "remove-cell" in cell.metadata.get("tags", []):
+            # Not on the site: folded in Colab and in JupyterLab.
             cell.metadata.update({"cellView": "form", "jupyter": {"source_hidden": True}})
     data = notebook.metadata.get("course", {}).get("data", [])
     missing = [name for name in data if not (ROOT / "data" / name).exists()]
@@ -125,11 +130,35 @@ def read_page(source):
     notebook.metadata["language_info"] = {"name": "python"}
     inputs = {
         "code": digest(written),
-        "helpers": digest("".join(map(module_text, helpers))),
+        "helpers": digest("".join(program(module_text(name)) for name in helpers)),
         "data": digest(b"".join((ROOT / "data" / name).read_bytes() for name in data)),
         "pins": pins(),
     }
+    for each in filter(None, (notebook, exercise)):
+        each.cells.append(
+            terms_cell(f"{page_folder(each is exercise, source)}/{source.stem}", data)
+        )
+        each.metadata.setdefault("course", {})["addresses"] = course().addresses
     return Page(source, notebook, exercise, inputs)
+
+
+def page_folder(is_exercise, source):
+    """The folder of the site in which a made notebook stands."""
+    return "exercises" if is_exercise else source.parent.name
+
+
+def terms_cell(docname, data):
+    """The last cell of a made notebook: whence it is, on which terms. The site's footer says it."""
+    here, say = course(), terms()
+    text = (
+        f"*From [{say.title}]({here.page_url(docname)}) by {' and '.join(say.authors)}."
+        f" Code: {say.code.link}; text and figures: {say.text.link}."
+    )
+    if data:
+        text += f" The data has [terms of its own]({here.file_url('data/README.md')})."
+    cell = nbformat.v4.new_markdown_cell(f"{text}*", id="terms")
+    cell.metadata["tags"] = ["remove-cell"]
+    return cell
 
 
 def code_cells(notebook):
@@ -145,14 +174,11 @@ def stored(path):
         return None
     try:
         return nbformat.read(path, as_version=4)
-    except (
-        ValueError,
-        KeyError,
-        AttributeError,
-        nbformat.ValidationError,
-    ) as error:  # cut off, or with the marks of a merge in it
+    except (ValueError, KeyError, AttributeError, nbformat.ValidationError) as error:
+        # Cut off, or with the marks of a merge in it.
         raise PublishError(
-            f"{path}: is no whole notebook ({str(error)[:80]}); restore it, or take it away and publish again"
+            f"{path}: is no whole notebook ({str(error)[:80]}); restore it, or take it away and"
+            " publish again"
         ) from None
 
 
@@ -166,11 +192,15 @@ def why_stale(page, notebook):
     ]
     if changed:
         return f"changed: {', '.join(changed)}"
-    if [c.source for c in code_cells(notebook)] != [c.source for c in code_cells(page.notebook)]:
+    if programs(notebook) != programs(page.notebook):
         return "the made notebook's code was edited"
     if any(c.execution_count is None for c in code_cells(notebook)):
         return "a cell is not executed"
     return edited(notebook)
+
+
+def programs(notebook):
+    return [program(cell.source) for cell in code_cells(notebook)]
 
 
 def outputs_digest(notebook):
@@ -178,7 +208,7 @@ def outputs_digest(notebook):
 
 
 def edited(notebook):
-    """Why the outputs are not what a run gave, or ''. Binding them would publish what somebody typed into the notebook."""
+    """Why the outputs are not what a run gave, or ''. Binding them would publish what was typed."""
     for record in values(notebook)[0].values():
         if found := faults(**record):
             return f"the made notebook's sample {record['name']} {'; '.join(found)}"
@@ -214,8 +244,9 @@ def assemble(page, run):
                 cell.source = bind(cell.source, samples, exacts)
             except BindError as error:
                 raise PublishError(
-                    f"{page}, cell {number}: {error}. The run is kept: mend the text and publish again."
-                )
+                    f"{page}, cell {number}: {error}."
+                    " The run is kept: mend the text and publish again."
+                ) from None
         if cell.cell_type == "markdown" and (text := shown(page, cell.source)) != cell.source:
             cell.metadata["myst"], cell.source = (
                 cell.source,
@@ -228,7 +259,7 @@ def assemble(page, run):
 def shown(page, text):
     """A page's text as Colab can show it."""
     try:
-        return plain(text, page.source.parent.name, site_url())
+        return plain(text, page.source.parent.name, course().site)
     except KeyError as key:
         raise PublishError(f"{page}: references.bib has no {key}") from None
 
@@ -241,19 +272,40 @@ def write(path, notebook):
     os.replace(part, path)
 
 
-def same(path, notebook):
-    return path.exists() and path.read_text(encoding="utf-8") == nbformat.writes(notebook) + "\n"
+def why_write(path, notebook, what):
+    """Why `notebook` must be written to `path`, or '' if it stands there."""
+    made = path.read_text(encoding="utf-8") if path.exists() else ""
+    whole = nbformat.writes(notebook) + "\n"
+    if made == whole:
+        return ""
+    theirs = json.loads(made)["metadata"].get("course", {}).get("addresses") if made else None
+    moved = theirs and unplaced(made, theirs) == unplaced(whole, course().addresses)
+    return ADDRESS if moved else f"the {what} changed"
+
+
+def unplaced(text, addresses):
+    """A notebook's text without the addresses of its course."""
+    for number, address in enumerate(addresses):
+        text = text.replace(address, f"<address {number}>")
+    return text
 
 
 async def execute(page, bar):
-    """Run the page; return its notebook with outputs and a stamp. Raises PublishError if a cell does."""
+    """Run the page; return its notebook with outputs and a stamp.
+
+    Raises PublishError if a cell raises.
+    """
     from nbclient import NotebookClient
     from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
     from tools.compare import machine
+    from tools.waits import NBCLIENT
 
     run, started = nbformat.from_dict(page.notebook), time.monotonic()
     at = {"cell": 0}
+
+    def keep_ctrl_c(**_):  # nbclient's own handler would end one page's kernel, and publish go on
+        asyncio.get_running_loop().remove_signal_handler(signal.SIGINT)
 
     def begin(cell, cell_index, **_):
         at["cell"] = cell_index
@@ -263,11 +315,12 @@ async def execute(page, bar):
 
     client = NotebookClient(
         run,
-        timeout=CELL_SECONDS,
+        **NBCLIENT,
         record_timing=False,
         store_widget_state=False,
         kernel_name="python3",
         resources={"metadata": {"path": str(page.source.parent)}},
+        on_notebook_start=keep_ctrl_c,
         on_cell_start=begin,
         on_cell_executed=done,
     )
@@ -297,7 +350,7 @@ async def execute(page, bar):
 
 
 def clean(notebook):
-    """Drop what must not be published: the widget face of outputs (it needs a kernel) and its state."""
+    """Drop the widget face of outputs, which needs a kernel, and its state."""
     notebook.metadata.pop("widgets", None)
     for output in (o for c in code_cells(notebook) for o in c.outputs):
         output.get("data", {}).pop("application/vnd.jupyter.widget-view+json", None)
@@ -373,11 +426,10 @@ def staleness(page, force=False):
         return "forced", "forced"
     if why := why_stale(page, published):
         return why, why
-    if not same(page.made, assemble(page, published)):
-        return "", "the text changed"
-    if page.exercise is not None and not same(page.student, page.exercise):
-        return "", "the exercise changed"
-    return "", ""
+    reasons = [why_write(page.made, assemble(page, published), "text")]
+    if page.exercise is not None:
+        reasons.append(why_write(page.student, page.exercise, "exercise"))
+    return "", min(filter(None, reasons), key=ADDRESS.__eq__, default="")  # the weightier one
 
 
 def last_seconds(page):
@@ -425,7 +477,8 @@ def sources(paths):
             sys.exit(f"publish: there is no {path}")
         if not is_page(path):
             sys.exit(
-                f"publish: {path} is no notebook (its first lines name no kernelspec); the site builds it as it is"
+                f"publish: {path} is no notebook (its first lines name no kernelspec);"
+                " the site builds it as it is"
             )
     return found
 
@@ -442,9 +495,10 @@ def read_all(paths):
 
 
 def orphans(root):
-    """Notebooks that pass for made, of which nobody wrote a source: nothing would ever run them afresh."""
+    """Notebooks that pass for made, but have no source: nothing would ever run them afresh."""
     return [
-        f"{path.relative_to(root)}: has no source {source.relative_to(root)}; take the notebook away, or write its source"
+        f"{path.relative_to(root)}: has no source {source.relative_to(root)};"
+        " take the notebook away, or write its source"
         for folder, sources in (
             ("book", "book"),
             ("solutions", "solutions"),
@@ -466,6 +520,11 @@ def main(arguments=None):
     )
     parser.add_argument("--force", action="store_true", help="run what is current, too")
     options = parser.parse_args(arguments)
+    try:
+        course(), terms()
+    except (ConfigError, TermsError) as error:
+        print(error, file=sys.stderr)
+        return 2
     pages, errors = read_all(options.paths)
     stale = []
     for page in pages:
@@ -480,8 +539,9 @@ def main(arguments=None):
         print(error, file=sys.stderr)
     if options.check:
         for page, _, why in stale:
-            print(f"stale: {page} ({why}); run: python -m tools.publish {page}")
-        return int(bool(stale or errors))
+            kind = "note" if why == ADDRESS else "stale"
+            print(f"{kind}: {page} ({why}); run: python -m tools.publish {page}")
+        return int(bool(errors) or any(why != ADDRESS for _, _, why in stale))
     if not stale and not errors:
         print("nothing to do: every notebook is current")
     try:

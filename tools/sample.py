@@ -1,8 +1,9 @@
 """A published number is a sample: one value per network, shown with its spread.
 
-`make publish` writes this module into the hidden first cell of each page that imports it, so that a page
-stands alone; the tools import it to read the samples back.
+`make publish` writes this module into the hidden first cell of each page that imports it, so that a
+page stands alone; the tools import it to read the samples back.
 """
+
 import math
 from statistics import NormalDist, mean, median, quantiles, stdev
 
@@ -10,10 +11,14 @@ FEWEST = 8  # with fewer networks a spread is a guess
 
 
 def t_quantile(df):
-    """The 97.5 % quantile of Student's t (Cornish-Fisher; within 0.1 % of the exact value for df >= 7)."""
+    """The 97.5 % quantile of Student's t (Cornish-Fisher; within 0.1 % for df >= 7)."""
     z = NormalDist().inv_cdf(0.975)
-    terms = (z, (z**3 + z) / 4, (5 * z**5 + 16 * z**3 + 3 * z) / 96,
-             (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384)
+    terms = (
+        z,
+        (z**3 + z) / 4,
+        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
+        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
+    )
     return sum(term / df**power for power, term in enumerate(terms))
 
 
@@ -52,8 +57,10 @@ def faults(values, fingerprint=None, log=False, **_):
     if len(ids) != len(values):
         found.append(f"has {len(values)} values but {len(ids)} fingerprints")
     if repeated := len(ids) - len(set(ids)):
-        found.append(f"counts {repeated} network(s) twice: give one continuous number per network"
-                     " (its test loss, say) as `fingerprint` if the values themselves may coincide")
+        found.append(
+            f"counts {repeated} network(s) twice: give one continuous number per network"
+            " (its test loss, say) as `fingerprint` if the values themselves may coincide"
+        )
     if log and min(values) <= 0:
         found.append("is compared on a log scale but holds a value that is not positive")
     return found
@@ -71,16 +78,26 @@ def sample(name, values, *, fingerprint=None, trained=None, log=False, fmt=".3f"
 
     name         how prose refers to it: {{name}}, {{name.mean}}, {{name.trained}}, ...
     values       (S,) numbers: accuracies, losses, norms; at least 8, finite
-    fingerprint  (S,) one continuous number per network (its test loss), where values may coincide by chance
+    fingerprint  (S,) one continuous number per network (its test loss), where values may coincide
     trained      the score from which a network counts as trained, for results with two humps
-    log          compare the logarithms and show median and quartiles (gradient norms, losses near zero)
+    log          compare the logarithms, show median and quartiles (gradient norms, small losses)
     fmt          how a number is written, as in format()
     of           what the values are counted in
     Raises ValueError for duplicates, NaN or too few values.
     """
     numbers = lambda x: None if x is None else [float(v) for v in x]
-    options = {"fingerprint": numbers(fingerprint), "trained": trained, "log": log or None, "fmt": fmt, "of": of}
-    record = {"name": name, "values": numbers(values), **{k: v for k, v in options.items() if v is not None}}
+    options = {
+        "fingerprint": numbers(fingerprint),
+        "trained": trained,
+        "log": log or None,
+        "fmt": fmt,
+        "of": of,
+    }
+    record = {
+        "name": name,
+        "values": numbers(values),
+        **{k: v for k, v in options.items() if v is not None},
+    }
     if found := faults(**record):
         raise ValueError(f"sample {name!r} {'; '.join(found)}")
     show(f"{name}: {sample_text(**record)}", "sample", record)
@@ -89,6 +106,7 @@ def sample(name, values, *, fingerprint=None, trained=None, log=False, fmt=".3f"
 def exact(name, value, fmt=""):
     """Show a number that no chance enters (a count, a formula's value) and publish it as {{name}}.
 
-    It is compared as text, so give a `fmt` (as in format()) with no more digits than the arithmetic supports.
+    It is compared as text, so give a `fmt` (as in format()) with no more digits than the arithmetic
+    supports.
     """
     show(f"{name}: {value:{fmt}}", "exact", {"name": name, "value": value, "fmt": fmt})

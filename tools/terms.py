@@ -33,6 +33,11 @@ class Licence:
     name: str  # "CC BY 4.0"
     url: str  # of its text
 
+    @property
+    def link(self):
+        """The licence as a Markdown link."""
+        return f"[{self.name}]({self.url})"
+
 
 @dataclass(frozen=True)
 class Terms:

@@ -1,0 +1,174 @@
+"""Where the course lives: the one reader of its address in _config.yml.
+
+Every address of the repository, of Colab and of the published site follows from here. An address
+that cannot be served is refused with a sentence that names _config.yml.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+ROOT = Path(__file__).resolve().parents[1]
+GITHUB = re.compile(r"(?:https?://)?(?:www\.)?github\.com/([A-Za-z0-9-]+)/([\w.-]+?)(?:\.git)?/*")
+RAW_LINE = re.compile(r'^RAW = "[^"]*"$', re.M)  # of tools/data.py, here and in a made page
+
+
+class ConfigError(ValueError):
+    """What _config.yml says and the course cannot serve."""
+
+
+@dataclass(frozen=True)
+class Course:
+    """What _config.yml says of the course."""
+
+    owner: str  # of the repository on GitHub
+    name: str  # of the repository
+    branch: str
+    folder: str  # of the book in its repository: "" or "course"
+    site: str  # where the built site is served, with a slash at its end
+    colab: str  # where Colab is served
+
+    @property
+    def url(self) -> str:
+        """The repository's page."""
+        return f"https://github.com/{self.owner}/{self.name}"
+
+    @property
+    def raw_url(self) -> str:
+        """Below which the book's files can be downloaded."""
+        return f"{self.url}/raw/{self.inside}"
+
+    @property
+    def addresses(self) -> list[str]:
+        """Where every address that stands in a made notebook begins."""
+        return [self.site, self.raw_url, self.file_url("")]
+
+    @property
+    def inside(self) -> str:
+        """Branch and folder, as GitHub's and Colab's addresses name them."""
+        return "/".join(filter(None, (self.branch, self.folder)))
+
+    def file_url(self, path: str) -> str:
+        """Where GitHub shows a file of the book, "data/README.md"."""
+        return f"{self.url}/blob/{self.inside}/{path}"
+
+    def page_url(self, docname: str) -> str:
+        """Where the site shows a page, "book/recurrence"."""
+        return f"{self.site}{docname}.html"
+
+    def colab_url(self, notebook: str) -> str:
+        """Where Colab opens a notebook of the book, "book/recurrence.ipynb"."""
+        return f"{self.colab}/github/{self.owner}/{self.name}/blob/{self.inside}/{notebook}"
+
+
+@cache
+def course() -> Course:
+    """The course, as this repository's _config.yml describes it."""
+    import yaml
+
+    return parse(yaml.safe_load((ROOT / "_config.yml").read_text("utf-8")))
+
+
+def parse(config: dict[str, Any]) -> Course:
+    """The course that a _config.yml describes; raises ConfigError where it cannot be served."""
+    repository = config.get("repository") or {}
+    owner, name = owner_and_name(repository.get("url"))
+    return Course(
+        owner=owner,
+        name=name,
+        branch=branch(repository.get("branch")),
+        folder=folder(repository.get("path_to_book")),
+        site=base_url(config) or pages_url(owner, name),
+        colab=colab_server(config),
+    )
+
+
+def owner_and_name(url: Any) -> tuple[str, str]:
+    """("ada", "rnns") of https://github.com/ada/rnns, also with .git, a slash or http."""
+    found = GITHUB.fullmatch(str(url or "").strip())
+    if not found:
+        raise ConfigError(
+            f"_config.yml: repository.url is {url!r}. Write https://github.com/OWNER/NAME: Colab"
+            " opens notebooks from github.com alone, and every link is made from this address."
+        )
+    return found[1], found[2]
+
+
+def branch(name: Any) -> str:
+    """The branch that is published, as it stands in addresses."""
+    name = str(name or "").strip()
+    if not re.fullmatch(r"[\w.-]+(/[\w.-]+)*", name):
+        raise ConfigError(
+            f"_config.yml: repository.branch is {name!r}. Name the branch that is published: main"
+        )
+    return name
+
+
+def folder(path: Any) -> str:
+    """The book's folder in its repository, "" for its root."""
+    parts = [part for part in str(path or "").strip().split("/") if part not in ("", ".")]
+    if not all(re.fullmatch(r"(?!\.\.)[\w. -]+", part) for part in parts):
+        raise ConfigError(
+            f"_config.yml: repository.path_to_book is {path!r}. Name the folder of the repository"
+            ' in which _config.yml lies, "courses/rnns", or leave it empty.'
+        )
+    return "/".join(parts)
+
+
+def base_url(config: dict[str, Any]) -> str | None:
+    """The site's address where _config.yml gives one (a domain of one's own), else None."""
+    sphinx = (config.get("sphinx") or {}).get("config") or {}
+    url = sphinx.get("html_baseurl") or (config.get("html") or {}).get("baseurl")
+    if not url:
+        return None
+    parts = urlsplit(str(url))
+    if parts.scheme not in ("http", "https") or not parts.netloc or parts.query or parts.fragment:
+        raise ConfigError(
+            f"_config.yml: html_baseurl is {url!r}. Write the whole address of the site,"
+            " https://rnns.example.org/, or take the line away: GitHub Pages' address follows"
+            " from repository.url."
+        )
+    return str(url).rstrip("/") + "/"
+
+
+def colab_server(config: dict[str, Any]) -> str:
+    """Where Colab is served."""
+    url = str((config.get("launch_buttons") or {}).get("colab_url") or "")
+    if not url.startswith("https://"):
+        raise ConfigError(
+            f"_config.yml: launch_buttons.colab_url is {url!r}."
+            " Write https://colab.research.google.com"
+        )
+    return url.rstrip("/")
+
+
+def pages_url(owner: str, name: str) -> str:
+    """Where GitHub Pages serves a repository: OWNER.github.io is served at the root."""
+    root = f"https://{owner.lower()}.github.io/"
+    return root if name.lower() == f"{owner.lower()}.github.io" else f"{root}{name}/"
+
+
+# ---------------------------------------------------------------- for Sphinx
+
+
+def set_addresses(app: Any, config: Any) -> None:
+    """Give the site and its theme the addresses that everything else uses."""
+    from sphinx.errors import ConfigError as Refused
+
+    try:
+        here = course()
+    except ConfigError as error:
+        raise Refused(str(error)) from None  # Sphinx shows the sentence without a traceback
+    config.html_baseurl = here.site
+    config.html_theme_options.update(
+        repository_url=here.url, repository_branch=here.branch, path_to_docs=here.folder
+    )
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Make this module an extension of the site (see _config.yml)."""
+    app.connect("config-inited", set_addresses)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
