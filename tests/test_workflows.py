@@ -5,10 +5,17 @@ import json
 import os
 import re
 import subprocess
+import sys
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
+import nbformat
 import pytest
 import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from tools import lock
 
 ROOT = Path(__file__).resolve().parents[1]
 WORKFLOWS = {
@@ -218,3 +225,41 @@ def test_a_repository_without_pages_is_told(answer, code, output, says, tmp_path
     job, name = WORKFLOWS["course.yml"]["jobs"]["site"], "Is there a site to publish to?"
     found = run_step(job, name, {"api repos/ada/course/pages": answer}, tmp_path)
     assert (found[0], found[3]) == (code, output) and says in found[1]
+
+
+ALONE = """
+import sys
+from pathlib import Path
+
+class NotInstalled:
+    def find_spec(name, *_):
+        if name.split(".")[0] in {missing!r}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+
+sys.meta_path.insert(0, NotInstalled)
+from tools import colab
+print(colab.check(Path({notebook!r}), sys.executable)[0])
+"""
+
+
+def test_the_weekly_job_installs_what_the_tool_needs(tmp_path):
+    job = WORKFLOWS["weekly.yml"]["jobs"]["colab-live-pins"]
+    step = next(s["run"] for s in job["steps"] if "pip install" in s.get("run", ""))
+    asked = step.split("requirements.lock ")[1].split()
+    installed = lock.reachable([Requirement(name) for name in asked])
+    missing = [
+        module
+        for module, packages in packages_distributions().items()
+        if not {canonicalize_name(name) for name in packages} & set(installed)
+    ]
+    assert "torch" in missing and "nbformat" not in missing
+    cell = nbformat.v4.new_code_cell("print(1)")
+    cell.outputs = [nbformat.v4.new_output("stream", text="1\n")]
+    path = tmp_path / "book" / "small.ipynb"
+    path.parent.mkdir()
+    nbformat.write(nbformat.v4.new_notebook(cells=[cell]), path)
+    code = ALONE.format(missing=missing, notebook=str(path))
+    run = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, encoding="utf-8"
+    )
+    assert run.stdout == "[]\n", f"{step}: {run.stdout}{run.stderr[-2000:]}"
