@@ -270,7 +270,10 @@ def end(worker: subprocess.Popen, usage: Usage) -> None:
         os.killpg(worker.pid, signal.SIGKILL)
     except (ProcessLookupError, PermissionError):
         pass
-    worker.stdin.close()
+    try:
+        worker.stdin.close()
+    except BrokenPipeError:  # it ended before it was given its job
+        pass
     worker.wait()
 
 
