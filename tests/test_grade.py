@@ -311,7 +311,12 @@ def command(folder, *more, subs="subs", **options):
     line = [sys.executable, "-m", "tools.grade", folder / subs, folder / "grades.csv"]
     line += ["--masters", MASTERS, "--cell-seconds", "1", "--seconds", "60", "--jobs", "2", *more]
     return subprocess.run(
-        [str(x) for x in line], cwd=ROOT, text=True, capture_output=True, timeout=HANG, **options
+        list(map(str, line)),
+        cwd=ROOT,
+        encoding="utf-8",
+        capture_output=True,
+        timeout=HANG,
+        **options,
     )
 
 
@@ -750,6 +755,13 @@ def test_student_code_is_kept_apart(tmp_path):
         assert "submissions and solutions look empty" not in shield.words
 
 
+def test_a_name_that_the_terminal_cannot_show_stops_nothing(tmp_path):
+    (tmp_path / "subs" / "Jos\u00e9 \u674e").mkdir(parents=True)
+    done = command(tmp_path, env={**os.environ, "PYTHONIOENCODING": "ascii"})
+    assert done.returncode == 1 and "not graded: Jos\\xe9 \\u674e" in done.stdout, done.stderr
+    assert "Jos\u00e9 \u674e" in rows(tmp_path / "grades.csv")
+
+
 def test_where_the_grader_cannot_run_it_says_so_in_one_sentence(tmp_path):
     """Windows has neither fcntl nor resource."""
     windows = (
@@ -759,7 +771,11 @@ def test_where_the_grader_cannot_run_it_says_so_in_one_sentence(tmp_path):
         "runpy.run_module('tools.grade', run_name='__main__')"
     )
     done = subprocess.run(
-        [sys.executable, "-c", windows], cwd=ROOT, capture_output=True, text=True, timeout=HANG
+        [sys.executable, "-c", windows],
+        cwd=ROOT,
+        encoding="utf-8",
+        capture_output=True,
+        timeout=HANG,
     )
     assert done.returncode == 2 and not done.stdout
     assert done.stderr.startswith("The grader runs on Linux and macOS; on Windows run it in WSL: ")
