@@ -1,8 +1,12 @@
-"""Each exercise's promises: the solution earns all, the untouched notebook nothing, each known answer what the master says."""
+"""Each exercise's promises.
+
+The solution earns all, the untouched notebook nothing, each known answer what the master says.
+"""
 
 import ast
 import os
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -62,15 +66,16 @@ def test_every_answer_earns_what_the_master_says(proven, name):
 
 
 def test_there_are_exercises():
-    assert PATHS, (
-        f"no master in {MASTERS}: every test of an exercise above and below would pass by doing nothing"
-    )
+    assert PATHS, f"no master in {MASTERS}: every test of an exercise would pass by doing nothing"
 
 
 @pytest.mark.long
 @each
 def test_what_is_taken_over_from_the_solution_is_what_comes(masters, proven, name):
-    """Every test run for every variant gives what `proven` has, which runs only those that a change can reach."""
+    """Every test run for every variant gives what `proven` has.
+
+    That one runs only those that a change can reach.
+    """
     whole = variants.check_masters([masters[name]], whole=True)
     assert {run: fault for _, run, _, fault in whole} == {
         run: fault for (exercise, run), fault in proven.items() if exercise == name
@@ -106,7 +111,10 @@ def test_builds_are_stable_and_valid(masters, name):
 
 @each
 def test_published_notebooks(masters, name):
-    """The committed exercise is the one that the master makes; the solution was run whole and excuses nothing."""
+    """The committed exercise is the one that the master makes.
+
+    The solution was run whole and excuses nothing.
+    """
     exercise = nbformat.read(MASTERS.parent / "exercises" / f"{name}.ipynb", as_version=4)
     built = build_exercise(masters[name])
     assert exercise.cells.pop().id == "terms"  # which publish adds
@@ -120,7 +128,10 @@ def test_published_notebooks(masters, name):
 
 @pytest.mark.parametrize("paths", [PATHS], ids=["all"])
 def test_the_whole_way_through_the_grader(masters, tmp_path, paths):
-    """As notebooks in real kernels: the solution earns every point that a test can give, the untouched exercise none."""
+    """As notebooks in real kernels.
+
+    The solution earns every point that a test can give, the untouched exercise none.
+    """
     from tools import feedback, grade
 
     for name, master in masters.items():
@@ -156,7 +167,7 @@ def test_no_seed_fails_the_solution(masters, name):
 
 
 def gives_away(master, nb):
-    """A line of an answer that stands in the exercise but in no cell the student is meant to see."""
+    """A line of an answer that stands in the exercise, in no cell the student is meant to see."""
     shown = "\n".join(
         [student_source(c) for c in master.of("given", "answer", "test")]
         + [c.source for c in master.cells if c.kind is None]
@@ -205,7 +216,7 @@ def unfit(master, nb):
     )
 
 
-# ---------------------------------------------------------------- each of them seen to find a planted fault
+# ---------------------------------------------------------------- each seen to find a planted fault
 
 
 @pytest.fixture(scope="module")
@@ -214,10 +225,10 @@ def small():
 
 
 def planted(tmp_path, old, new, count=1):
-    text = SMALL.read_text()
+    text = SMALL.read_text(encoding="utf-8")
     assert old in text
     path = tmp_path / "small.md"
-    path.write_text(text.replace(old, new, count))
+    path.write_text(text.replace(old, new, count), encoding="utf-8")
     return path
 
 
@@ -319,9 +330,25 @@ def test_a_test_is_run_again_if_a_change_can_reach_it():
 def test_a_variant_that_hangs_or_dies_is_ended(small):
     hangs = variants.program(small, {"q2-label": "while True: pass"})
     dies = variants.program(small, {"q2-label": "import os\nos._exit(0)"})
-    got = variants.run([hangs, dies], seconds=6)
-    assert got[0]["q1-shape"] is None and got[0]["q2-labels"] == "Stopped after 6 s."
+    sleeps = variants.program(small, {"q2-label": "import time\ntime.sleep(7200)"})
+    got = variants.run([hangs, dies, sleeps], seconds=2)
+    assert got[0]["q1-shape"] is None
+    assert got[0]["q2-labels"] == "Stopped: used more than 2 s of processor time."
     assert got[1]["q1-shape"] is None and got[1]["q2-labels"] == "The process died."
+    assert got[2]["q1-shape"] is None and got[2]["q2-labels"] == "Stopped: waited longer than 20 s."
+
+
+def test_where_variants_cannot_run_they_say_so_in_one_sentence():
+    windows = (
+        "import psutil, runpy, sys\n"  # psutil needs it itself, on the system of this test
+        "sys.modules['resource'] = None\n"
+        "runpy.run_module('tools.variants', run_name='__main__')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", windows], cwd=MASTERS.parent, capture_output=True, encoding="utf-8"
+    )
+    assert done.returncode == 2 and done.stderr.count("\n") == 1
+    assert "on Windows run it in WSL" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -378,7 +405,10 @@ def test_what_must_not_be_published_is_found(small, tmp_path):
 
 
 def test_the_version_follows_what_is_graded_and_nothing_else(small, tmp_path):
-    version = lambda old, new: read_master(planted(tmp_path, old, new)).version
+
+    def version(old, new):
+        return read_master(planted(tmp_path, old, new)).version
+
     assert (
         version("Two questions", "Some questions")
         == version("torch.cumsum(x, dim=-1)", "x.cumsum(-1)")
@@ -401,7 +431,10 @@ def test_the_version_follows_what_is_graded_and_nothing_else(small, tmp_path):
 def test_plain_nbgrader_grades_our_notebooks_too(
     small, tmp_path_factory, monkeypatch, student, points
 ):
-    """The exercise is an ordinary nbgrader release: its own gradebook and autograder give the same points."""
+    """The exercise is an ordinary nbgrader release.
+
+    Its own gradebook and autograder give the same points.
+    """
     from nbgrader.apps import NbGraderAPI
     from traitlets.config import Config
 
@@ -421,7 +454,7 @@ def test_plain_nbgrader_grades_our_notebooks_too(
     c.CourseDirectory.root, c.CourseDirectory.course_id = str(root), "course"
     c.Application.log_level = 50
     c.ClearSolutions.text_stub = TEXT_STUB
-    c.Execute.timeout = 120
+    c.Execute.timeout = 3600  # of a cell, by the clock: only against waiting for ever
     c.IgnorePattern.enabled, c.IgnorePattern.pattern = True, r"(?s).*"
     api = NbGraderAPI(config=c)
     assert api.generate_assignment("small")["success"]

@@ -2,10 +2,12 @@
 
 A master (solutions/X.md) is a MyST notebook whose cells carry options:
 
-    :given: ID                    provided code; grading puts it back as it was. The first is `setup`
-    :answer: ID                   the student writes what stands between ### BEGIN SOLUTION and ### END SOLUTION
+    :given: ID                    provided code; grading puts it back. The first is `setup`
+    :answer: ID                   the student writes what stands between ### BEGIN SOLUTION and
+                                  ### END SOLUTION
     :test: ID    :points: N       asserts, worth N points; ends with print("Passed: N points.")
-    :wrong: ID   :loses: [TEST]   :says: "fragment"   :why: phrase    a wrong answer to cell ID, proven by the tests
+    :wrong: ID   :loses: [TEST]   :says: "fragment"   :why: phrase
+                                  a wrong answer to cell ID, proven by the tests
     :right: ID   :why: phrase     another right answer to cell ID
     :solution:                    a cell that only the solved notebook shows
     +++ {"text": ID, "points": N} a written answer (its model answer), marked by hand
@@ -34,7 +36,8 @@ TEXT_STUB = "*Your answer here.*"
 NOTICE = """\
 **Before you start.** Save a copy: in Colab, *File > Save a copy in Drive*. Then run all cells once
 (*Runtime > Run all*): each question says "Not attempted yet" until you answer it.
-Write your answers where it says `# YOUR CODE HERE` or "Your answer here", and take out the line with `raise`.
+Write your answers where it says `# YOUR CODE HERE` or "Your answer here", \
+and take out the line with `raise`.
 Run the test cell below a question as often as you like; it says what is wrong.
 To hand in, run all cells again and download the notebook: *File > Download > Download .ipynb*."""
 FLAGS = {  # the flags nbgrader reads
@@ -68,7 +71,8 @@ class Master:
     path: Path
     cells: list
 
-    def of(self, *kinds):
+    def of(self, *kinds: str) -> list[Cell]:
+        """Its cells of these kinds, in order."""
         return [c for c in self.cells if c.kind in kinds]
 
     @property
@@ -82,12 +86,13 @@ class Master:
         return {c.id: c.points for c in self.of("test", "text")}
 
     @property
-    def setup(self):
+    def setup(self) -> str:
+        """The source of its first given cell."""
         return next(c.source for c in self.of("given") if c.id == "setup")
 
     @property
     def version(self):
-        """A hash of what a student's notebook is graded by: ids, points, given cells, stubs and tests."""
+        """A hash of what a notebook is graded by: ids, points, given cells, stubs and tests."""
         graded = [(c.kind, c.id, c.points, student_source(c)) for c in self.of(*FLAGS)]
         return hashlib.sha256(json.dumps(graded).encode()).hexdigest()[:12]
 
@@ -95,11 +100,12 @@ class Master:
 # ---------------------------------------------------------------- reading
 
 
-def masters(folder=MASTERS):
+def masters(folder: Path = MASTERS) -> list[Master]:
+    """All masters of a folder, in the order of their names."""
     return [read_master(p) for p in sorted(Path(folder).glob("*.md"))]
 
 
-def read_master(path):
+def read_master(path: Path | str) -> Master:
     """The master at `path`, checked. Raises MasterError."""
     import jupytext
 
@@ -115,11 +121,12 @@ def read_master(path):
     return Master(path.stem, path, cells)
 
 
-def read_cell(path, index, cell):
+def read_cell(path: Path, index: int, cell) -> Cell:
     """One notebook cell as a Cell; its options leave the metadata."""
     meta = dict(cell.metadata)
     kinds = [k for k in KINDS if k in meta]
-    where = f"{path}, cell {index + 1} ({cell.source.strip().splitlines()[0][:50] if cell.source.strip() else 'empty'})"
+    begins = cell.source.strip().splitlines()[0][:50] if cell.source.strip() else "empty"
+    where = f"{path}, cell {index + 1} ({begins})"
     if len(kinds) > 1:
         raise MasterError(f"{where}: has the options {' and '.join(kinds)}; give it one")
     kind = kinds[0] if kinds else None
@@ -140,7 +147,6 @@ def read_cell(path, index, cell):
         raise MasterError(
             f"{where}: `{kind}` belongs on a {'Markdown' if kind == 'text' else 'code'} cell"
         )
-    as_list = lambda x: [x] if isinstance(x, str) else list(x or [])
     return Cell(
         kind,
         id,
@@ -154,10 +160,15 @@ def read_cell(path, index, cell):
     )
 
 
+def as_list(option) -> list:
+    """An option that may be one text, several or none."""
+    return [option] if isinstance(option, str) else list(option or [])
+
+
 # ---------------------------------------------------------------- the rules of a master
 
 
-def check(path, cells):
+def check(path: Path, cells: list[Cell]) -> None:
     """Raise MasterError for the first broken rule."""
     tests = {c.id for c in cells if c.kind == "test"}
     answers = {c.id for c in cells if c.kind == "answer"}
@@ -187,40 +198,54 @@ def check(path, cells):
 
 
 def check_markdown(cell, *_):
-    prose = re.sub(
-        r"^(`{3,})(?!\s*\{).*?^\1", "", cell.source, flags=re.M | re.S
-    )  # plain code blocks may show anything
-    for what, line in raw(
-        unfence(prose) if cell.kind == "solution" else prose
-    ):  # publish makes those plain; students get no solution
+    """Why the Markdown of a cell would not show in Colab, or None."""
+    # Plain code blocks may show anything; a solution's directives publish makes plain.
+    prose = re.sub(r"^(`{3,})(?!\s*\{).*?^\1", "", cell.source, flags=re.M | re.S)
+    for what, line in raw(unfence(prose) if cell.kind == "solution" else prose):
         if what != "a binding":  # publish fills those in, where they may stand
-            return f"{line.strip()!r} holds {what}, which Colab shows raw; write plain Markdown or dollar maths"
+            return (
+                f"{line.strip()!r} holds {what}, which Colab shows raw; "
+                "write plain Markdown or dollar maths"
+            )
     if cell.kind is None and "{{" in re.sub(r"\$[^$]*\$", "", prose):
-        return 'binds a number with {{…}}, but the exercise has no results; move it to a cell with {"solution": true}'
+        return (
+            "binds a number with {{…}}, but the exercise has no results; "
+            'move it to a cell with {"solution": true}'
+        )
 
 
 def check_points(cell):
+    """Why the points of a cell are none, or None."""
     if not (isinstance(cell.points, int) and cell.points > 0):
         return f"needs points, a whole number above 0 (:points: 2), not {cell.points!r}"
 
 
 def check_text(cell, *_):
+    """Why a written answer is no good, or None."""
     return check_points(cell) or check_markdown(cell)
 
 
 def check_answer(cell, *_):
+    """Why an answer cell is no good, or None."""
     marks = [line.strip() for line in cell.source.split("\n") if "SOLUTION" in line]
     if not marks or marks != [BEGIN, END] * (len(marks) // 2):
-        return f"mark the part that the student writes with a line {BEGIN} before it and a line {END} after it"
+        return (
+            "mark the part that the student writes "
+            f"with a line {BEGIN} before it and a line {END} after it"
+        )
     if re.search(rf"^( *){BEGIN}\n+(?!\1(?! ))", cell.source, re.M):
         return f"indent {BEGIN} as the code that follows it; the student's `raise` will stand there"
     try:
         ast.parse(student_source(cell))
     except SyntaxError as error:
-        return f"without its solution the cell is not Python ({error.msg}); indent {BEGIN} as the code it stands for"
+        return (
+            f"without its solution the cell is not Python ({error.msg}); "
+            f"indent {BEGIN} as the code it stands for"
+        )
 
 
 def check_test(cell, *_):
+    """Why a test is no good, or None."""
     if fault := check_points(cell):
         return fault
     line = f"Passed: {cell.points} point{'s' * (cell.points != 1)}."
@@ -237,10 +262,14 @@ def check_test(cell, *_):
             and call.args
         ):
             if "SEED" not in ast.unparse(call.args[0]):
-                return f"`{ast.unparse(call)}` draws the same numbers whatever SEED is; write SEED + a number"
+                return (
+                    f"`{ast.unparse(call)}` draws the same numbers whatever SEED is; "
+                    "write SEED + a number"
+                )
 
 
 def check_wrong(cell, tests, answers):
+    """Why a known wrong answer is no good, or None."""
     if fault := check_right(cell, tests, answers):
         return fault
     if not cell.loses or set(cell.loses) - tests:
@@ -252,6 +281,7 @@ def check_wrong(cell, tests, answers):
 
 
 def check_right(cell, tests, answers):
+    """Why a known right answer is no good, or None."""
     if cell.id not in answers:
         return f"there is no answer cell {cell.id!r}, but {', '.join(sorted(answers))}"
     if "SOLUTION" in cell.source:
@@ -272,6 +302,7 @@ CHECKS = {
 
 
 def check_code(cell):
+    """Why the code of a cell would not run where students run it, or None."""
     try:
         tree = ast.parse(cell.source)
     except SyntaxError as error:
@@ -288,7 +319,10 @@ def check_code(cell):
             if module.split(".")[0] not in ALLOWED and not (
                 module == "tools.sample" and cell.kind == "solution"
             ):
-                return f"imports {module}; an exercise may import only torch, numpy, matplotlib and the standard library"
+                return (
+                    f"imports {module}; an exercise may import only torch, numpy, matplotlib "
+                    "and the standard library"
+                )
 
 
 # ---------------------------------------------------------------- answers, filled and taken out
@@ -320,8 +354,11 @@ def student_source(cell):
 # ---------------------------------------------------------------- building
 
 
-def build_exercise(master):
-    """The student's notebook: answers cleared, solutions and variants gone, locked and checksummed by nbgrader."""
+def build_exercise(master: Master):
+    """The student's notebook: answers cleared, solutions and variants gone.
+
+    Its cells are locked and checksummed by nbgrader.
+    """
     from nbgrader.preprocessors import CheckCellMetadata, ComputeChecksums, LockCells
 
     cells = with_notice(
@@ -333,9 +370,8 @@ def build_exercise(master):
     )
     for cell in cells:
         if {"answer", "test"} & {c.kind for c in master.cells if c.id and c.id == grade_id(cell)}:
-            cell.metadata["tags"] = [
-                "raises-exception"
-            ]  # unsolved it may raise: nbval and jupyter-book heed this
+            # Unsolved it may raise: nbval and jupyter-book heed this.
+            cell.metadata["tags"] = ["raises-exception"]
     nb = notebook(master, cells)
     for step in LockCells(), ComputeChecksums(), CheckCellMetadata():
         nb, _ = step.preprocess(nb, {})
@@ -349,8 +385,11 @@ def with_notice(cells):
     return [first, *([markdown_cell(rest.strip())] if rest.strip() else []), *cells[1:]]
 
 
-def build_solution(master):
-    """The solved notebook, not yet executed: answers filled in, solution cells kept, no tag that excuses an exception."""
+def build_solution(master: Master):
+    """The solved notebook, not yet executed.
+
+    Answers are filled in, solution cells are kept, and no tag excuses an exception.
+    """
     cells = []
     for cell in master.cells:
         if cell.kind not in ("wrong", "right"):
@@ -387,13 +426,15 @@ def notebook(master, cells):
     return nb
 
 
-def markdown_cell(source):
+def markdown_cell(source: str):
+    """A Markdown cell of a notebook."""
     import nbformat
 
     return nbformat.v4.new_markdown_cell(source)
 
 
-def notebook_cell(cell, source):
+def notebook_cell(cell: Cell, source: str):
+    """A cell of a master as a notebook's, with the flags that nbgrader reads."""
     import nbformat
 
     new = nbformat.v4.new_code_cell if cell.type == "code" else nbformat.v4.new_markdown_cell

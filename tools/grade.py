@@ -1,21 +1,22 @@
 """Grade a class: one CSV for the teacher, one page of feedback for each student.
 
-    python -m tools.grade SUBMISSIONS grades.csv [--jobs N] [--feedback DIR] [--marks marks.csv] [--regrade STUDENT]
+    python -m tools.grade SUBMISSIONS grades.csv [--jobs N] [--feedback DIR] [--to-mark CSV]
+                                                 [--marks marks.csv] [--regrade STUDENT]
 
 SUBMISSIONS is a folder with a folder per student, a flat folder, or the zip of a learning platform
 (Moodle "Ada Byron_12345_assignsubmission_file_x.ipynb", Canvas "byronada_12345_67890_x.ipynb").
 
-Every grade goes into grades.csv.journal as soon as it is known: run the same command again after a stop, and it goes
-on. A file that changed, or whose exercise changed, is graded again. marks.csv (student, question, points, and if you
-like exercise, file, comment) holds what a person decided: written answers, or any other question.
+Every grade goes into grades.csv.journal as soon as it is known: run the same command again after a
+stop, and it goes on. A file that changed, or whose exercise changed, is graded again. marks.csv
+(student, question, points, and if you like exercise, file, comment) holds what a person decided:
+written answers, or any other question.
 
-Exit code: 0 every notebook was graded; 1 some could not be (see `note`); 2 nothing was written, the input is wrong;
-130 interrupted (go on with the same command).
+Exit code: 0 every notebook was graded; 1 some could not be (see `note`); 2 nothing was written, the
+input is wrong; 130 interrupted (go on with the same command).
 """
 
 import argparse
 import csv
-import fcntl
 import io
 import json
 import os
@@ -26,14 +27,21 @@ import threading
 import time
 import unicodedata
 from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 from tools import feedback
 from tools.exercise import MASTERS, MasterError
 from tools.exercise import masters as read_masters
-from tools.sandbox import ROOT, Limits, find_shield, run
-from tools.submissions import Refused, find, restore
+from tools.sandbox import ROOT, WINDOWS, Limits, Shield, find_shield, not_here, run
+from tools.submissions import Refused, Restored, Submission, find, restore
+from tools.usage import PATIENCE
+
+try:
+    import fcntl
+except ModuleNotFoundError:  # Windows: `main` says so
+    fcntl = None
 
 COLUMNS = [
     "student",
@@ -48,9 +56,8 @@ COLUMNS = [
     "note",
 ]
 FAILED = "could not be graded"  # by no fault of the student; the next run tries again
-SECRETS = [
-    ROOT / name for name in (".git", "_build", "solutions")
-]  # where else a solution could be read
+# Where else a solution could be read.
+SECRETS = [ROOT / name for name in (".git", "_build", "solutions")]
 TAMPERED = (
     "an assert that must fail did not: the tests mean nothing in this notebook, look at it by eye"
 )
@@ -59,7 +66,7 @@ TAMPERED = (
 # ---------------------------------------------------------------- one notebook
 
 
-def grade(submission, masters, limits, shield):
+def grade(submission: Submission, masters: list, limits: Limits, shield: Shield) -> dict:
     """What the journal keeps of a submission: exercise, version, questions, notes, or its fault."""
     record = {
         "student": submission.student,
@@ -88,8 +95,11 @@ def grade(submission, masters, limits, shield):
     return record
 
 
-def questions(restored, limits, shield, notes):
-    """Run the notebook and score its tests; written answers wait for a person, untouched ones earn nothing."""
+def questions(restored: Restored, limits: Limits, shield: Shield, notes: list) -> list[dict]:
+    """Run the notebook and score its tests.
+
+    Written answers wait for a person, untouched ones earn nothing.
+    """
     nonce = secrets.token_hex(8)
     results = run(
         [*[source for _, _, source in restored.cells], f"assert False, {nonce!r}"], limits, shield
@@ -105,11 +115,11 @@ def questions(restored, limits, shield, notes):
         for (kind, id, _), r in zip(restored.cells, results)
         if kind in ("given", "answer") and r["ename"]
     ]
-    if (
-        raised and restored.cells[0][1] == raised[0][1] == "setup"
-    ):  # no line of the student's ran before it
+    # The exercise's own cell, before which no line of the student's ran: not the student's fault.
+    if raised and restored.cells[0][1] == raised[0][1] == "setup":
         raise RuntimeError(
-            f"the setup cell, which the exercise gives, failed: {raised[0][2]} Is the machine too busy?"
+            f"the setup cell, which the exercise gives, failed: {raised[0][2]} "
+            "Is all of requirements.txt installed, are the limits large enough?"
         )
     notes += [
         f"{'given ' * (kind == 'given')}cell {id}: {message}"
@@ -138,8 +148,8 @@ def questions(restored, limits, shield, notes):
     return out
 
 
-def score(cell, result):
-    """(points, what the test said) by nbgrader's rule; and the test must have come to its last line."""
+def score(cell, result: dict) -> tuple[float, str]:
+    """(points, what the test said) by nbgrader's rule, if the test came to its last line."""
     from nbformat.v4 import new_code_cell, new_output
     from nbgrader.utils import determine_grade
 
@@ -160,17 +170,16 @@ def score(cell, result):
     points, _ = determine_grade(
         new_code_cell(cell.source, outputs=outputs, metadata={"nbgrader": flags})
     )
-    if points and not result["stdout"].rstrip().endswith(
-        re.split("[\"']", cell.source.rstrip())[-2]
-    ):
-        return (
-            0,
-            'The test ended without its last line, "Passed"; did the notebook redefine print or sys.stdout?',
+    last = re.split("[\"']", cell.source.rstrip())[-2]
+    if points and not result["stdout"].rstrip().endswith(last):
+        return 0, (
+            'The test ended without its last line, "Passed"; '
+            "did the notebook redefine print or sys.stdout?"
         )
     return points, said(result)
 
 
-def said(result):
+def said(result: dict) -> str:
     """The line a student reads last, or nothing."""
     if not result["ename"]:
         return ""
@@ -183,7 +192,10 @@ def said(result):
 
 
 class Journal:
-    """Grades as lines of JSON, appended and flushed to disk one by one; of several for one file the last counts."""
+    """Grades as lines of JSON, appended and flushed to disk one by one.
+
+    Of several for one file the last counts.
+    """
 
     def __init__(self, path):
         self.path, self.lock = Path(path), threading.Lock()
@@ -205,7 +217,8 @@ class Journal:
                 self.records[record["student"], record["file"]] = record
             except (ValueError, KeyError, TypeError):
                 raise SystemExit(
-                    f"{path}, line {n}: is no grade; take that line out, and its notebook is graded again"
+                    f"{path}, line {n}: is no grade; "
+                    "take that line out, and its notebook is graded again"
                 ) from None
 
     def fresh(self, submission, versions):
@@ -224,7 +237,8 @@ class Journal:
         )
         return record if same else None
 
-    def add(self, record):
+    def add(self, record: dict) -> None:
+        """Append a grade; it is on the disk when this returns."""
         with self.lock:
             self.records[record["student"], record["file"]] = record
             self.file.write(json.dumps(record).encode() + b"\n")
@@ -235,17 +249,16 @@ class Journal:
 # ---------------------------------------------------------------- marks given by hand
 
 
-def read_marks(path, records):
-    """Put the marks into copies of the records. All faults of the file are said at once; then nothing is written."""
+def read_marks(path: Path, records: list[dict]) -> list[dict]:
+    """Put the marks into copies of the records.
+
+    All faults of the file are said at once; then nothing is written.
+    """
     records = json.loads(json.dumps(records))
     rows, faults, seen = table(path), [], set()
     if rows and not {"student", "question", "points"} <= set(rows[0]):
-        faults, rows = (
-            [
-                f"needs the columns student, question, points, and has {', '.join(map(str, rows[0]))}"
-            ],
-            [],
-        )
+        has = ", ".join(map(str, rows[0]))
+        faults, rows = [f"needs the columns student, question, points, and has {has}"], []
     for n, row in enumerate(rows, 2):
         row = {k: (v or "").strip() for k, v in row.items() if k and not isinstance(v, list)}
         if not row["points"]:
@@ -270,8 +283,11 @@ def read_marks(path, records):
     return records
 
 
-def table(path):
-    """The rows of a CSV as a spreadsheet may have saved it: UTF-8, or an old Excel's code page; with commas or semicolons."""
+def table(path: Path) -> list[dict]:
+    """The rows of a CSV as a spreadsheet may have saved it.
+
+    In UTF-8, UTF-16 or an old Excel's code page; with commas, semicolons or tabs.
+    """
     data = Path(path).read_bytes()
     try:
         text = data.decode("utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
@@ -286,19 +302,27 @@ def table(path):
         raise SystemExit(f"{path}: is not a CSV file ({error})") from None
 
 
-def means(written, name):
-    """Whether a person's cell names a student or a file: as it is, or as --to-mark wrote it; however its accents are coded."""
-    same = lambda text: unicodedata.normalize("NFC", text).strip()
-    return same(written) in (same(name), same(harmless(name)))
+def means(written: str, name: str) -> bool:
+    """Whether a person's cell names a student or a file: as it is, or as --to-mark wrote it."""
+    return normal(written) in (normal(name), normal(harmless(name)))
 
 
-def mark_fault(row, found, records, seen):
+def normal(text: str) -> str:
+    """A name, however its accents are coded."""
+    return unicodedata.normalize("NFC", text).strip()
+
+
+def mark_fault(row: dict, found: list, records: list[dict], seen: set) -> str | None:
+    """Why a row of marks cannot be taken, or None; then its points are a number."""
     if not any(means(row["student"], r["student"]) for r in records):
         return f"no submission of a student {row['student']!r}"
     if not found:
         return f"{row['student']} has no question {row['question']!r}"
     if len(found) > 1:
-        return f"{row['student']} has {len(found)} notebooks with {row['question']!r}; add the column exercise or file"
+        return (
+            f"{row['student']} has {len(found)} notebooks with {row['question']!r}; "
+            "add the column exercise or file"
+        )
     record, q = found[0]
     if (record["file"], record["student"], q["id"]) in seen:
         return f"{row['student']}, {row['question']}: marked twice"
@@ -314,26 +338,32 @@ def mark_fault(row, found, records, seen):
 
 # ---------------------------------------------------------------- what comes out
 
-RUNS = "=+@\uff1d\uff0b\uff20\ufe62\ufe66\ufe6b\uff0d\u2212\u2010\u2011\u2012\u2013\u2014\ufe63-|%"  # what a spreadsheet may take for a formula's start
+# What a spreadsheet may take for a formula's start.
+RUNS = "=+@\uff1d\uff0b\uff20\ufe62\ufe66\ufe6b\uff0d\u2212\u2010\u2011\u2012\u2013\u2014\ufe63-|%"
 
 
-def harmless(text):
-    """Text that no spreadsheet runs: one line, and an apostrophe before what would begin a formula, also after ; or ,"""
+def harmless(text: object) -> str:
+    """Text that no spreadsheet runs.
+
+    One line, and an apostrophe before what would begin a formula, also after ; or ,
+    """
     text = re.sub(
         r"[\x00-\x1f\x7f\u2028\u2029\u200b-\u200f\u202a-\u202e\u2060\ufeff]+", " ", str(text)
     )
-    text = re.sub(
-        r"[\ud800-\udfff]", "\ufffd", text
-    )  # halves of characters, which no file can hold
+    # Halves of characters, which no file can hold.
+    text = re.sub(r"[\ud800-\udfff]", "\ufffd", text)
     text = re.sub(rf"([;,][\s\"']*)([{re.escape(RUNS)}])", r"\1'\2", text)
     return "'" + text if text.lstrip(' \u00a0"').startswith(tuple(RUNS)) else text
 
 
-def csv_row(record):
+def csv_row(record: dict) -> dict:
+    """A record as a row of grades.csv."""
+
+    def show(q):
+        got = "?" if q["points"] is None else feedback.number(q["points"])
+        return f"{q['id']} {got}/{feedback.number(q['of'])}"
+
     qs = record["questions"]
-    show = lambda q: (
-        f"{q['id']} {'?' if q['points'] is None else feedback.number(q['points'])}/{feedback.number(q['of'])}"
-    )
     lost = [
         f"{q['id']}: {q.get('comment') or q['said'] or 'marked by hand'}"
         for q in qs
@@ -354,25 +384,25 @@ def csv_row(record):
     }
 
 
-def write_csv(path, rows, columns):
+def write_csv(path: Path, rows, columns: list[str]) -> None:
+    """Write rows as a CSV that no spreadsheet runs, whole or not at all."""
     text = io.StringIO(newline="")
     writer = csv.DictWriter(text, columns)
     writer.writeheader()
     writer.writerows({k: harmless(v)[:30_000] for k, v in row.items()} for row in rows)
     whole = text.getvalue()
-    replace(
-        path, whole.encode("utf-8" if whole.isascii() else "utf-8-sig")
-    )  # the mark tells Excel that it is UTF-8
+    # The mark of utf-8-sig tells Excel that it is UTF-8.
+    replace(path, whole.encode("utf-8" if whole.isascii() else "utf-8-sig"))
 
 
-def replace(path, data):
+def replace(path: Path, data: bytes) -> None:
     """Write a file whole or not at all."""
     new = Path(f"{path}.tmp")
     new.write_bytes(data)
     os.replace(new, path)
 
 
-def to_mark(records):
+def to_mark(records: list[dict]) -> list[dict]:
     """Rows for a person to fill in: what waits to be marked, with the answer."""
     return [
         {
@@ -391,7 +421,7 @@ def to_mark(records):
     ]
 
 
-def note_twice(records):
+def note_twice(records: list[dict]) -> list[dict]:
     """Several notebooks of one student for one exercise: say so, a person decides."""
     files = defaultdict(list)
     for r in records:
@@ -405,60 +435,68 @@ def note_twice(records):
     return records
 
 
-def summary(records):
+def summary(records: list[dict]) -> Iterator[str]:
     """Lines: which questions were hard, what went wrong most often."""
     for name in sorted({r["exercise"] for r in records if r["questions"]}):
         rs = [r for r in records if r["exercise"] == name and r["questions"]]
-        yield f"\n{name}: {len(rs)} graded, mean {sum(map(feedback.total, rs)) / len(rs):.2f} of {feedback.number(feedback.of(rs[0]))}"
+        mean, most = sum(map(feedback.total, rs)) / len(rs), feedback.number(feedback.of(rs[0]))
+        yield f"\n{name}: {len(rs)} graded, mean {mean:.2f} of {most}"
         for i, q in enumerate(rs[0]["questions"]):
-            got = [
-                r["questions"][i]
-                for r in rs
-                if i < len(r["questions"]) and r["questions"][i]["points"] is not None
-            ]
-            why = Counter(
-                g["said"] for g in got if g["points"] < g["of"] and g["said"]
-            ).most_common(1)
-            waiting = f", {len(rs) - len(got)} to mark by hand" if len(got) < len(rs) else ""
-            yield (
-                f"  {q['id']:24} {sum(g['points'] == g['of'] for g in got):4} of {len(got)} in full{waiting}"
-                + (f"; {why[0][1]} times: {feedback.visible(why[0][0])[:90]}" if why else "")
-            )
+            answers = [r["questions"][i] for r in rs if i < len(r["questions"])]
+            got = [g for g in answers if g["points"] is not None]
+            full = sum(g["points"] == q["of"] for g in got)
+            line = f"  {q['id']:24} {full:4} of {len(got)} in full"
+            if len(got) < len(rs):
+                line += f", {len(rs) - len(got)} to mark by hand"
+            lost = Counter(g["said"] for g in got if g["points"] < g["of"] and g["said"])
+            for why, times in lost.most_common(1):
+                line += f"; {times} times: {feedback.visible(why)[:90]}"
+            yield line
 
 
 # ---------------------------------------------------------------- a class
 
 
-def grade_class(submissions, masters, journal, limits, shield, jobs, regrade=(), say=print):
+def grade_class(
+    submissions: Sequence[Submission],
+    masters: list,
+    journal: Journal,
+    limits: Limits,
+    shield: Shield,
+    jobs: int,
+    regrade: Sequence[str] = (),
+    say=print,
+) -> list[dict]:
     """Grade what is not yet in the journal; returns the records of all submissions, in order."""
     versions = {m.name: m.version for m in masters}
     todo = [s for s in submissions if s.student in regrade or not journal.fresh(s, versions)]
+    before = len(submissions) - len(todo)
     say(
-        f"{len(submissions)} notebooks, {len(submissions) - len(todo)} graded before. Student code is kept from: {shield}"
+        f"{len(submissions)} notebooks, {before} graded before. Student code is kept from: {shield}"
     )
-    start = time.monotonic()
-    with ThreadPoolExecutor(jobs) as pool:
-        futures = {pool.submit(grade, s, masters, limits, shield): s for s in todo}
-        try:
-            for n, future in enumerate(as_completed(futures), 1):
-                record = {**future.result(), "masters": versions}
-                journal.add(record)
-                left = (time.monotonic() - start) / n * (len(todo) - n)
-                result = (
-                    record["fault"]
-                    or f"{feedback.number(feedback.total(record))}/{feedback.number(feedback.of(record))}"
-                )
-                say(
-                    f"[{n}/{len(todo)}] {feedback.visible(record['student'])}  {record['exercise']}  {feedback.visible(result)[:80]}"
-                    f"   {left / 60:.0f} min left"
-                )
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    start, pool = time.monotonic(), ThreadPoolExecutor(jobs)
+    futures = [pool.submit(grade, s, masters, limits, shield) for s in todo]
+    try:
+        for n, future in enumerate(as_completed(futures), 1):
+            record = {**future.result(), "masters": versions}
+            journal.add(record)
+            left = (time.monotonic() - start) / n * (len(todo) - n)
+            say(f"[{n}/{len(todo)}] {progress(record)}   {left / 60:.0f} min left")
+    finally:  # after Ctrl-C nobody waits for the notebooks that are being graded
+        pool.shutdown(wait=False, cancel_futures=True)
     return [journal.records[s.student, s.file] for s in submissions]
 
 
-def arguments(argv):
+def progress(record: dict) -> str:
+    """A record in a line."""
+    got, most = feedback.total(record), feedback.of(record)
+    result = record["fault"] or f"{feedback.number(got)}/{feedback.number(most)}"
+    student = feedback.visible(record["student"])
+    return f"{student}  {record['exercise']}  {feedback.visible(result)[:80]}"
+
+
+def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
+    """What was asked for on the command line."""
     p = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -485,15 +523,25 @@ def arguments(argv):
     )
     p.add_argument("--regrade", action="append", default=[], metavar="STUDENT")
     p.add_argument("--masters", type=Path, default=MASTERS, help=argparse.SUPPRESS)
-    p.add_argument("--cell-seconds", type=float, default=Limits.cell)
-    p.add_argument("--seconds", type=float, default=Limits.notebook, help="for a whole notebook")
+    sleep = f"of processor time (asleep: {PATIENCE} times that) for"
+    p.add_argument(
+        "--cell-seconds", type=float, default=Limits.cell, metavar="S", help=f"{sleep} a cell"
+    )
+    p.add_argument(
+        "--seconds", type=float, default=Limits.notebook, metavar="S", help=f"{sleep} a notebook"
+    )
     p.add_argument("--memory", type=int, default=Limits.memory, metavar="MB")
     return p.parse_args(argv)
 
 
-def main(argv=None):
+def main(argv: Sequence[str] | None = None) -> int:
+    """Grade a class; returns the exit code."""
     a = arguments(argv)
+    for stream in sys.stdout, sys.stderr:
+        stream.reconfigure(errors="backslashreplace")  # a name that the terminal cannot show
     try:
+        if fcntl is None or not_here():
+            raise SystemExit(not_here() or WINDOWS)
         masters = read_masters(a.masters)
         check_places(a)
         submissions = find(a.submissions)
@@ -528,22 +576,23 @@ def main(argv=None):
     return int(any(r["fault"] for r in records))
 
 
-def check_places(a):
-    """Say before anything is graded that what comes out cannot be written, or would be taken for a submission."""
+def check_places(a: argparse.Namespace) -> None:
+    """Say before anything is graded what cannot be written or would be taken for a submission."""
     for path in filter(None, (a.out, a.to_mark, a.feedback)):
         if path.resolve().is_relative_to(a.submissions.resolve()):
             raise SystemExit(
-                f"{path}: lies in the folder of submissions and would be taken for one; put it elsewhere"
+                f"{path}: lies in the folder of submissions and would be taken for one; "
+                "put it elsewhere"
             )
         if path.exists() and path.is_dir() != (path == a.feedback):
-            raise SystemExit(
-                f"{path}: {'is a folder; name a file' if path.is_dir() else 'is a file; name a folder'}"
-            )
+            what = "is a folder; name a file" if path.is_dir() else "is a file; name a folder"
+            raise SystemExit(f"{path}: {what}")
     if a.marks:
         table(a.marks)
 
 
-def publish(a, records):
+def publish(a: argparse.Namespace, records: list[dict]) -> None:
+    """Write the CSVs and the pages of feedback, and print the summary."""
     write_csv(a.out, map(csv_row, records), COLUMNS)
     if a.to_mark:
         write_csv(
@@ -564,9 +613,8 @@ def publish(a, records):
     print("\n".join(summary(records)))
     for r in records:
         if r["fault"]:
-            print(
-                f"not graded: {feedback.visible(r['student'])} {feedback.visible(r['file'])}: {feedback.visible(r['fault'])}"
-            )
+            what = " ".join(feedback.visible(r[key]) for key in ("student", "file"))
+            print(f"not graded: {what}: {feedback.visible(r['fault'])}")
     print(f"\n{a.out}: {len(records)} rows")
 
 

@@ -1,4 +1,4 @@
-"""Find what students handed in, read it without trusting it, and put it back on the exercise's rails."""
+"""Find what students handed in, read it without trusting it, put it back as the exercise was."""
 
 import hashlib
 import json
@@ -15,12 +15,10 @@ LARGEST = 20 * 2**20  # bytes of one notebook
 NOTEBOOK = (".ipynb", ".ipynb.txt", ".ipynb.json")  # some browsers add an ending of their own
 MOST = 20_000  # files in a zip
 PLATFORMS = (  # how learning platforms name what they let you download
-    re.compile(
-        r"(?P<student>.+?_\d+)_assignsubmission_(?:file|onlinetext)_?(?P<file>.*)"
-    ),  # Moodle: "Ada Byron_12345_assignsubmission_file_x.ipynb"
-    re.compile(
-        r"(?P<student>[^_]+(?:_LATE)?_\d+)_\d+_(?P<file>.+)"
-    ),  # Canvas: "byronada_12345_67890_x.ipynb"
+    # Moodle: "Ada Byron_12345_assignsubmission_file_x.ipynb"
+    re.compile(r"(?P<student>.+?_\d+)_assignsubmission_(?:file|onlinetext)_?(?P<file>.*)"),
+    # Canvas: "byronada_12345_67890_x.ipynb"
+    re.compile(r"(?P<student>[^_]+(?:_LATE)?_\d+)_\d+_(?P<file>.+)"),
 )
 
 
@@ -30,6 +28,8 @@ class Refused(Exception):
 
 @dataclass
 class Submission:
+    """A file that a student handed in, or the fault that keeps it from being read."""
+
     student: str
     file: str
     data: bytes = b""
@@ -37,7 +37,8 @@ class Submission:
     place: tuple = ()  # the parts of its path
 
     @property
-    def digest(self):
+    def digest(self) -> str:
+        """Changes when what was handed in does."""
         return hashlib.sha256(self.data + self.fault.encode()).hexdigest()
 
 
@@ -45,9 +46,10 @@ class Submission:
 
 
 def find(path):
-    """Every notebook handed in under `path`: a folder with a folder per student, a flat folder, or a platform's zip.
+    """Every notebook handed in under `path`.
 
-    A student folder without a notebook is listed too, with its fault.
+    A folder with a folder per student, a flat folder, or a platform's zip. A student folder without
+    a notebook is listed too, with its fault.
     """
     path = Path(path)
     if path.is_dir():
@@ -76,7 +78,8 @@ def find(path):
     return sorted([*notebooks, *others.values()], key=lambda s: (s.student, s.file))
 
 
-def nothing_in(folder):
+def nothing_in(folder: str) -> Submission:
+    """What stands for a student's folder with nothing in it."""
     return Submission(
         who((folder, ""))[0],
         "",
@@ -92,8 +95,10 @@ def unwrap(found):
         if len({s.place[:depth] for s in found}) > 1 or not all(map(is_students, inner)):
             break
         if len({who(place)[0] for place in inner}) > 1:
+            folder = ascii("/".join(found[0].place[:depth]))
             print(
-                f"all lies in the folder {ascii('/'.join(found[0].place[:depth]))}: what is in it is taken for what the students handed in"
+                f"all lies in the folder {folder}: "
+                "what is in it is taken for what the students handed in"
             )
             for s, place in zip(found, inner):
                 s.place, (s.student, s.file) = place, who(place)
@@ -107,7 +112,10 @@ def is_students(parts):
 
 
 def tell_apart(found):
-    """Two files of one student that would go by one name: the later is called by its whole path, and by a number."""
+    """Give two files of one student that would go by one name two names.
+
+    The later is called by its whole path, and by a number if that is not enough.
+    """
     seen = set()
     for s in found:
         plain, n = s.file, 1
@@ -121,14 +129,16 @@ def tell_apart(found):
         seen.add((s.student, s.file))
 
 
-def read_file(root, file):
+def read_file(root: Path, file: Path) -> Submission | None:
+    """A file as a submission that knows its place, or None for what systems leave lying about."""
     submission = read_whole(root, file)
     if submission:
         submission.place = file.relative_to(root).parts
     return submission
 
 
-def read_whole(root, file):
+def read_whole(root: Path, file: Path) -> Submission | None:
+    """A file as a submission, or None for what systems leave lying about."""
     parts = file.relative_to(root).parts
     if skipped(parts):
         return None
@@ -146,7 +156,10 @@ def read_whole(root, file):
 
 
 def read_zip(path):
-    """Nothing is unpacked to disk; sizes are checked while reading, since a zip may lie about them."""
+    """The submissions in a zip.
+
+    Nothing is unpacked to disk; sizes are checked while reading, since a zip may lie about them.
+    """
     with zipfile.ZipFile(path) as archive:
         entries = [e for e in archive.infolist() if not e.is_dir()]
         if len(entries) > MOST:
@@ -183,7 +196,7 @@ def skipped(parts):
 
 
 def who(parts):
-    """(student, file) from a path: the first folder is the student, or the platform's file name tells."""
+    """(student, file) from a path: the first folder, or the platform's file name, tells."""
     parts = [p for p in parts if p != ".."] or ["?"]
     for pattern in PLATFORMS:
         if found := pattern.fullmatch(parts[0]):
@@ -197,7 +210,7 @@ def who(parts):
 
 
 def read_cells(submission):
-    """(cells as [type, source, id], notebook metadata); takes from the file only what it can use."""
+    """(cells as [type, source, id], notebook metadata): only what can be used of the file."""
     if submission.fault:
         raise Refused(submission.fault)
     if not submission.data.strip():
@@ -216,7 +229,8 @@ def read_cells(submission):
     return read, meta if isinstance(meta, dict) else {}
 
 
-def read_cell(cell):
+def read_cell(cell: dict) -> list:
+    """[type, source, id] of a cell, whatever a front end or a student made of it."""
     source = cell.get("source", cell.get("input", ""))
     source = "".join(map(str, source)) if isinstance(source, list) else str(source)
     return [str(cell.get("cell_type")), source.replace("\r\n", "\n"), grade_id(cell)]
@@ -227,6 +241,8 @@ def read_cell(cell):
 
 @dataclass
 class Restored:
+    """A notebook to run: the exercise's own cells, with what the student wrote."""
+
     master: object
     version: str  # of the exercise it was made from, or "unknown"
     cells: list  # [kind, id, source] in the exercise's order; kind "own" for a student's own cells
@@ -234,19 +250,21 @@ class Restored:
     notes: list
 
     @property
-    def answers(self):
+    def answers(self) -> dict[str, str]:
+        """{id: source} of the answer cells."""
         return {id: source for kind, id, source in self.cells if kind == "answer"}
 
 
-def which(cells, meta, masters):
-    """The master that a notebook answers, whatever its file is called."""
+def which(cells: list, meta: dict, masters: list) -> tuple:
+    """(master, version) that a notebook answers, whatever its file is called."""
     ids = {id for _, _, id in cells} - {None, "setup"}
     stated = meta.get("exercise") if isinstance(meta.get("exercise"), dict) else {}
     common = {m.name: len(ids & {c.id for c in m.of(*FLAGS)}) for m in masters}
     most = max(common.values(), default=0)
     if not most:
         raise Refused(
-            "has none of an exercise's cells (their hidden labels are gone: was it copied or converted?); "
+            "has none of an exercise's cells "
+            "(their hidden labels are gone: was it copied or converted?); "
             "copy the answers into a fresh notebook of the exercise and hand that in"
         )
     best = [m for m in masters if common[m.name] == most]
@@ -254,13 +272,12 @@ def which(cells, meta, masters):
     if not named and len(best) > 1:
         raise Refused(f"could be {' or '.join(m.name for m in best)}: its name is missing")
     version = stated.get("version")
-    return (named or best)[0], version if isinstance(version, str) and re.fullmatch(
-        r"\w{1,64}", version
-    ) else "unknown"
+    known = isinstance(version, str) and re.fullmatch(r"\w{1,64}", version)
+    return (named or best)[0], version if known else "unknown"
 
 
-def restore(submission, masters):
-    """The notebook to run: the exercise's own setup and tests, the student's answers and own cells."""
+def restore(submission: Submission, masters: list) -> Restored:
+    """The notebook to run: the exercise's setup and tests, the student's answers and own cells."""
     cells, meta = read_cells(submission)
     master, version = which(cells, meta, masters)
     known = {c.id: c for c in master.of(*FLAGS)}
@@ -270,8 +287,9 @@ def restore(submission, masters):
         gone = {id for _, _, id in cells if id and id not in known}
         if gone and version != "unknown":
             raise Refused(
-                f"was made from another version of the exercise ({version}), whose cells {', '.join(sorted(gone))} "
-                "are no more; copy the answers into a fresh notebook of the exercise"
+                f"was made from another version of the exercise ({version}), "
+                f"whose cells {', '.join(sorted(gone))} are no more; "
+                "copy the answers into a fresh notebook of the exercise"
             )
     given, own = pick(cells, known, notes, strict=version == master.version)
     run = [["own", None, s] for s in own[None]]
@@ -324,6 +342,7 @@ def pick(cells, known, notes, strict):
     return given, own
 
 
-def previous(known, id):
+def previous(known: dict, id: str) -> str | None:
+    """The id of the cell before, or None."""
     ids = list(known)
     return ids[ids.index(id) - 1] if ids.index(id) else None

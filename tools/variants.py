@@ -1,15 +1,18 @@
-"""Run an exercise's tests on other answers: the known wrong and right ones of its master, the solution, any seed.
+"""Run an exercise's tests on other answers: the known wrong and right ones, the solution, any seed.
 
-    python -m tools.variants [MASTER ...]          a table: what each variant loses, and with which message
-    python -m tools.variants --seeds 300 [MASTER]  the solution with SEED = 0 … 299: no test may fail by luck
+    python -m tools.variants [MASTER ...]          a table: what each variant loses, and with which
+                                                   message
+    python -m tools.variants --seeds 300 [MASTER]  the solution with SEED = 0 … 299: no test may
+                                                   fail by luck
 
-Each run is a forked child of one process that has torch loaded, in one namespace, in an empty folder, killed when
-it takes too long. Cells run as in the notebook; only `:solution:` cells are left out.
+Each run is a forked child of one process that has torch loaded, in one namespace, in an empty
+folder, killed when it uses too much processor time (tools/usage.py). Cells run as in the notebook;
+only `:solution:` cells are left out.
 
-A variant changes one answer. A test that, when the solution ran, read no global name which that change touches would
-do the same again, so its message is taken from the solution's run (see `Names` and `run_cells`; --whole runs all).
-What passes from cell to cell by another way than a global name is not seen: so tests must draw from generators of
-their own, and nobody patches modules.
+A variant changes one answer. A test that, when the solution ran, read no global name which that
+change touches would do the same again, so its message is taken from the solution's run (see `Names`
+and `run_cells`; --whole runs all). What passes from cell to cell by another way than a global name
+is not seen: so tests must draw from generators of their own, and nobody patches modules.
 """
 
 import argparse
@@ -25,16 +28,18 @@ import time
 from pathlib import Path
 
 from tools.exercise import MASTERS, MasterError, read_master, student_source
+from tools.sandbox import not_here
+from tools.usage import POLL, Usage
 
 ROOT = Path(__file__).resolve().parents[1]
-SECONDS = 120  # what one run may take
+SECONDS = 120  # of processor time, for one run
 
 
 # ---------------------------------------------------------------- asking
 
 
 def program(master, answers=None, seed=0, untouched=False):
-    """The cells that grading runs, as [kind, id, source]; `answers` {id: source} replace right ones."""
+    """The cells that grading runs, as [kind, id, source]; `answers` {id: source} replace others."""
     cells = []
     for cell in master.of("given", "answer", "test"):
         right = student_source(cell) if untouched else master.answers.get(cell.id, cell.source)
@@ -48,7 +53,8 @@ def program(master, answers=None, seed=0, untouched=False):
 def run(programs, seconds=SECONDS, jobs=None, each=lambda index, result: None, bases=None):
     """One {test id: None or what it said} a program; `each` hears of every result as it comes.
 
-    bases[i] is the index of the program whose results program i may take over where they must be the same, or None.
+    bases[i] is the index of the program whose results program i may take over where they must be
+    the same, or None.
     """
     jobs = min(jobs or os.cpu_count() or 1, max(len(programs), 1))
     command = [
@@ -63,13 +69,13 @@ def run(programs, seconds=SECONDS, jobs=None, each=lambda index, result: None, b
     ]
     env = {**os.environ, "MPLBACKEND": "Agg", "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
     results = [None] * len(programs)
-    with tempfile.TemporaryFile("w+") as todo:
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as todo:
         todo.writelines(
             json.dumps(line) + "\n" for line in zip(bases or [None] * len(programs), programs)
         )
         todo.seek(0)
         with subprocess.Popen(
-            command, stdin=todo, stdout=subprocess.PIPE, text=True, env=env, cwd=ROOT
+            command, stdin=todo, stdout=subprocess.PIPE, encoding="utf-8", env=env, cwd=ROOT
         ) as server:
             for line in server.stdout:
                 index, results[index] = json.loads(line)
@@ -88,7 +94,7 @@ def serve(seconds, jobs):
     """Read [base, program] a line, write [index, result] a line; `jobs` children at a time."""
     import matplotlib.pyplot  # noqa: F401  loaded once, inherited by every child
     import torch
-    import torch._dynamo  # noqa: F401  seconds of processor time, which the first optimiser of each child would take
+    import torch._dynamo  # noqa: F401  takes seconds, which the first optimiser of a child would
 
     torch.set_num_threads(1)
     waiting = [(index, *json.loads(line)) for index, line in enumerate(sys.stdin)]
@@ -102,7 +108,7 @@ def serve(seconds, jobs):
             waiting.remove((index, base, cells))
             child = Child(index, cells, known[base], seconds)
             running.register(child.pipe, selectors.EVENT_READ, child)
-        for key, _ in running.select(timeout=0.2):
+        for key, _ in running.select(timeout=POLL):
             key.data.read()
         for key in list(running.get_map().values()):
             if key.data.over():
@@ -116,23 +122,29 @@ class Child:
 
     def __init__(self, index, cells, known, seconds):
         self.index, self.cells, self.seconds = index, cells, seconds
-        self.said, self.ended, self.deadline = b"", False, time.monotonic() + seconds
+        self.said, self.ended, self.late = b"", False, ""
         self.pipe, write = os.pipe()
         self.pid = os.fork()
         if not self.pid:
             child_main(cells, known, write)
         os.close(write)
+        self.usage, self.look = Usage(self.pid), time.monotonic() + POLL
 
     def read(self):
+        """Take what it has said; nothing means that it has ended."""
         chunk = os.read(self.pipe, 65536)
         self.said += chunk
         self.ended = not chunk
 
     def over(self):
         """True when it has ended, or had to be killed; nothing of it is left then."""
-        self.late = not self.ended and time.monotonic() > self.deadline
+        if not self.ended and time.monotonic() > self.look:
+            self.late = self.usage.read().over(self.seconds)
+            self.look = time.monotonic() + POLL
         if not (self.ended or self.late):
             return False
+        if self.late:
+            self.usage.kill()
         try:
             os.killpg(self.pid, signal.SIGKILL)
         except ProcessLookupError:
@@ -147,22 +159,29 @@ class Child:
         return {line[0]: line[1:] for line in lines}
 
     def result(self):
+        """{test id: None or what it said}."""
         done = self.done()
-        why = f"Stopped after {self.seconds:g} s." if self.late else "The process died."
+        why = f"Stopped: {self.late}." if self.late else "The process died."
         return {
             id: done[id][2] if id in done else why for kind, id, _ in self.cells if kind == "test"
         }
 
 
 def child_main(cells, known, write):
-    """Run the cells; write [cell id, kind, source, message, names read, names written] a line; never return."""
+    """Run the cells and never return.
+
+    Writes a line for each: [cell id, kind, source, message, names read, names written].
+    """
+
+    def tell(*line):
+        os.write(write, json.dumps(line).encode() + b"\n")
+
     os.setpgid(0, 0)
     nowhere = os.open(os.devnull, os.O_RDWR)
     for fd in 0, 1, 2:
         os.dup2(nowhere, fd)
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
-        tell = lambda *line: os.write(write, json.dumps(line).encode() + b"\n")
         if not run_cells(cells, known, tell):
             run_cells(cells, {}, tell)
     os._exit(0)
@@ -171,9 +190,10 @@ def child_main(cells, known, write):
 def run_cells(cells, known, tell):
     """Run the cells but for the tests whose outcome is known from a run of other answers.
 
-    `dirty` holds the names that may mean another thing than in that run: what a changed cell writes, then or now, and
-    what a cell writes that reads such a name. A test that read none of them, and wrote nothing that a later cell read,
-    is not run again. Returns False, to begin anew and skip nothing, if an answer reads what such a test would have written.
+    `dirty` holds the names that may mean another thing than in that run: what a changed cell
+    writes, then or now, and what a cell writes that reads such a name. A test that read none of
+    them, and wrote nothing that a later cell read, is not run again. Returns False, to begin anew
+    and skip nothing, if an answer reads what such a test would have written.
     """
     names, dirty, unwritten = Names(__name__="__main__"), set(), set()
     read_later = {
@@ -204,9 +224,13 @@ def run_cells(cells, known, tell):
 
 
 class Names(dict):
-    """A namespace that notes which names a cell, or what it calls, reads before writing them, and which it writes."""
+    """A namespace that notes which names a cell, or what it calls, reads and writes.
+
+    Of those it reads, only what it has not written before.
+    """
 
     def begin(self):
+        """From here on the notes are of the next cell."""
         self.read, self.wrote, self.before = set(), set(), dict(self)
 
     def end(self, source):
@@ -354,7 +378,7 @@ def main(argv=None):
     )
     p.add_argument("masters", nargs="*", type=Path, metavar="MASTER")
     p.add_argument("--seeds", type=int, default=0)
-    p.add_argument("--seconds", type=float, default=SECONDS, help="what one run may take")
+    p.add_argument("--seconds", type=float, default=SECONDS, help="processor time of one run")
     p.add_argument("--jobs", type=int)
     p.add_argument(
         "--whole",
@@ -363,6 +387,9 @@ def main(argv=None):
     )
     p.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     a = p.parse_args(argv)
+    if not_here():
+        print(not_here(), file=sys.stderr)
+        return 2
     if a.serve:
         return serve(a.seconds, a.jobs)
     try:
