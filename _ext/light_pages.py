@@ -217,7 +217,9 @@ def write_in_parallel(app, env):
 
 def setup(app):
     app.connect("env-updated", write_in_parallel)
-    app.config.templates_path.append(str(Path(__file__).parent / "templates"))
+    app.config.templates_path.insert(
+        0, str(Path(__file__).parent / "templates")
+    )  # before the theme's
     app.connect("html-page-context", trim, priority=900)
     app.connect("build-finished", trim_files, priority=900)
     return {"parallel_read_safe": True}

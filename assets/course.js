@@ -11,6 +11,45 @@ addEventListener("DOMContentLoaded", () => {
   for (const button of document.querySelectorAll(".search-button-field")) button.removeAttribute("aria-label");
 });
 
+// The menu and "On this page" stand beside the text where there is room, else each is a dialog that its button opens.
+addEventListener("DOMContentLoaded", () => {
+  const wide = matchMedia("(min-width: 992px)"); // there the menu's button folds it
+  for (const name of ["primary", "secondary"]) {
+    const button = document.querySelector(`.${name}-toggle`), bar = document.getElementById(`pst-${name}-sidebar`);
+    const dialog = document.getElementById(`pst-${name}-sidebar-modal`);
+    if (!button || !bar || !dialog) continue;
+    const tell = () => button.setAttribute("aria-expanded", dialog.open || name === "primary" && wide.matches && !bar.matches(".pst-sidebar-hidden"));
+    new MutationObserver(tell).observe(bar, { attributeFilter: ["class"] });
+    new MutationObserver(tell).observe(dialog, { attributeFilter: ["open"] });
+    wide.addEventListener("change", () => {
+      dialog.close(); // what it holds has its place beside the text again
+      bar.classList.remove("pst-sidebar-hidden"); // else it would open as a dialog that nobody sees
+      tell();
+    });
+    tell();
+    // Who has chosen an entry wants to be there: nothing lies over the page, and the keyboard goes on from that place.
+    dialog.addEventListener("click", event => {
+      const entry = event.target.closest("a");
+      if (!entry) return;
+      dialog.addEventListener("close", () => {
+        const place = document.getElementById(decodeURIComponent(entry.hash.slice(1)));
+        if (!place) return;
+        place.tabIndex = -1;
+        place.focus({ preventScroll: true });
+      }, { once: true });
+      dialog.close();
+    });
+  }
+  // The theme takes the focus from a button that is pressed, so that its tooltip goes away. Who uses the keyboard needs it there,
+  // and a dialog that is closed gives it back to where it was.
+  for (const button of document.querySelectorAll(".sidebar-toggle, .search-button, .theme-switch-button"))
+    button.blur = () => {
+      window.bootstrap?.Tooltip.getInstance(button)?.hide();
+      button.focus(); // Safari gives none to what is tapped
+    };
+});
+addEventListener("click", event => event.target.closest(".copybtn")?.focus()); // copying selects the code, and so took the focus
+
 // Formulas stand on the page as MathML. MathJax draws them finer, but all at once they would keep a phone busy for seconds: it
 // begins when the reader moves, or after eight seconds, and then goes where the reader is.
 const READER = ["scroll", "pointerdown", "keydown"];
@@ -64,8 +103,10 @@ function reach(parts) {
   });
 }
 addEventListener("toggle", event => reach([event.target]), true); // what was folded has a width only now
-let turning;
-addEventListener("resize", () => {
+let turning, width;
+new ResizeObserver(([text]) => { // a window, a screen that is turned, a menu that is folded
+  if (text.contentRect.width === width) return;
+  width = text.contentRect.width;
   clearTimeout(turning);
   turning = setTimeout(() => reach(finished), 300);
-});
+}).observe(document.querySelector(".bd-article"));

@@ -1,16 +1,22 @@
-"""Which browser looks at the site: for the tests and for Lighthouse."""
+"""Which browser looks at the site, and how it is started: for the tests and for Lighthouse."""
 
 import os
 import shutil
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+QUIET = (  # no call home, and no other host to be found: the site must do with its own
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+)
+HANGS = 120_000  # milliseconds after which no busy machine, but only a hanging page is the reason
 
 
 def find_browser():
-    """The program that CHROME names, else the first Chromium or Chrome on the path; None if there is none."""
-    return next(
-        filter(
-            None, map(shutil.which, [os.environ["CHROME"]] if os.environ.get("CHROME") else NAMES)
-        ),
-        None,
-    )
+    """The program that CHROME names, else the first one on the path; None if there is none."""
+    names = [os.environ["CHROME"]] if os.environ.get("CHROME") else NAMES
+    return next(filter(None, map(shutil.which, names)), None)

@@ -1,0 +1,224 @@
+"""Every control does something: each is pressed as a reader would, and asked what has changed.
+
+What a control is, is found on the page itself (press.js), and so is what it should do: a link leads where it says, a summary
+folds, a slider moves more than itself, a text field takes text, a box that scrolls answers the arrows, and any other button
+changes what is seen (a dialog, the colours, full screen), copies, prints or asks for a page.
+"""
+
+import itertools
+import json
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from tools.browser import HANGS
+
+PRESS = Path(__file__).with_name("press.js")
+WANDER = "wander"  # stands in a path for a walk down the page, which calls up "Back to top"
+
+
+class How(NamedTuple):
+    """On which screen a page is read, and what its controls are pressed with."""
+
+    width: int
+    scheme: str
+    by: str  # "tap", "click" or "key"
+
+    def __str__(self):
+        return f"{self.width} px, {self.scheme}, by {self.by}"
+
+
+def hows(*schemes):
+    screens = [(390, "tap"), (1350, "key"), (820, "tap"), (1100, "click")]
+    screens += [(390, "key"), (1350, "click"), (820, "key"), (1100, "key")]
+    return [How(width, scheme, by) for scheme in schemes for width, by in screens]
+
+
+class Control(NamedTuple):
+    number: int
+    kind: str
+    name: str
+    to: str
+    type: str
+    shown: bool
+    article: bool
+    opens: bool
+
+    def __str__(self):
+        return f"the {self.kind} “{self.name}”" + (f" ({self.to})" if self.kind == "link" else "")
+
+
+class Reader:
+    """Someone who presses every control of one page."""
+
+    def __init__(self, browser, url, how, patience=HANGS):
+        self.how, self.patience = how, patience
+        touch = how.width < 1000
+        self.context = browser.new_context(
+            viewport={"width": how.width, "height": 844 if touch else 900},
+            color_scheme=how.scheme,
+            has_touch=touch,
+            is_mobile=touch,
+        )
+        self.context.set_default_timeout(HANGS)
+        self.context.add_init_script(path=PRESS)
+        self.page = self.context.new_page()
+        self.page.goto(url)
+        self.page.evaluate("press.begin()")
+        self.faults, self.pressed, self.todo = [], [], []
+
+    def notice(self, path):
+        """Put what is offered now for the first time at the head of what is to be pressed."""
+        found = [Control(**each) for each in json.loads(self.page.evaluate("press.survey()"))]
+        self.todo[:0] = [(control, path) for control in found]
+
+    def press_all(self, wanted=lambda control: True):
+        """Press what is there, and what that brings up; `wanted` may leave out some."""
+        self.notice(())
+        walked = False
+        while self.todo or not walked:
+            if not self.todo:
+                self.reopen((WANDER,))
+                self.notice((WANDER,))
+                walked = True
+                continue
+            control, path = self.todo.pop(0)
+            if fault := wanted(control) and self.press(control, path):
+                self.faults.append(f"{control} {fault}")
+        return self.faults
+
+    def reopen(self, path):
+        self.page.evaluate("path => press.reopen(path)", path)
+
+    def press(self, control, path):
+        """What is wrong; "" if nothing is, or if the control does not show to such a reader."""
+        if (
+            self.how.by != "key"
+            and control.kind == "box"
+            or self.how.by == "tap"
+            and not control.shown
+        ):
+            return ""
+        place = self.go_to(control)
+        if isinstance(place, str) and (control.shown or place != "hidden"):
+            self.reopen(path)  # and so close what else is open
+            place = self.go_to(control)
+        if place == "hidden" or place == "gone" and WANDER in path:
+            return ""
+        if place == "gone":
+            return "is no longer there when what it stands in is opened again"
+        if isinstance(place, str):
+            return "cannot be reached by key" if place == "unfocused" else f"is {place}"
+        self.pressed.append(control)
+        if control.opens:
+            return self.opens(control, place)
+        self.strike(control, place)
+        if not self.outcome(control):
+            return "is shown and changes nothing"
+        return self.after(control, path)
+
+    def go_to(self, control):
+        """Where to press: {"place": …}, or a word that says why it cannot be."""
+        by_key = self.how.by == "key"
+        found = self.page.evaluate("([n, key]) => press.aim(n, key)", [control.number, by_key])
+        if by_key or isinstance(found, str):
+            return found
+        if self.how.by == "click":
+            self.page.mouse.move(*found)
+        return self.page.evaluate("n => press.ready(n)", control.number)
+
+    def strike(self, control, place):
+        if self.how.by == "key":
+            keys = {"link": "Enter", "box": place["keys"], "value": "ArrowRight", "text": "Shift"}
+            by_turns = ("Enter", "Space")[control.number % 2]
+            key = "Space" if control.type in ("checkbox", "radio") else keys.get(control.kind)
+            self.page.keyboard.press(key or by_turns)
+        elif self.how.by == "tap":
+            self.page.touchscreen.tap(*place["place"])
+        else:
+            self.page.mouse.click(*place["place"])
+
+    def outcome(self, control):
+        """What has changed since the control was struck."""
+        patience = 1000 if self.faults else self.patience  # once there is a fault the page is bad
+        return self.page.evaluate("([n, ms]) => press.outcome(n, ms)", [control.number, patience])
+
+    def opens(self, control, place):
+        """A link to a window of its own."""
+        from playwright.sync_api import TimeoutError
+
+        try:
+            with self.context.expect_page(timeout=self.patience) as opened:
+                self.strike(control, place)
+        except TimeoutError:
+            return "is shown and opens nothing"
+        opened.value.close()
+        self.page.bring_to_front()
+        return ""
+
+    def after(self, control, path):
+        """What is wrong once the control has done its work; what this brought up is pressed next."""
+        if control.kind in ("link", "box"):
+            return ""
+        self.notice((*path, control.number))
+        if control.kind == "text":
+            self.page.keyboard.type("state")
+            if "state" not in self.page.evaluate("n => press.value(n)", control.number):
+                return "takes no text"
+        if control.kind == "button" and self.page.evaluate("press.isOpen()"):
+            self.page.keyboard.press("Escape")
+            if not self.holds("() => !press.isOpen()"):
+                return "opens a dialog that Escape does not close"
+            if not self.holds("n => press.focused(n)", control.number):
+                return "does not get the focus back when its dialog is closed"
+            if self.page.evaluate("press.moved()"):
+                return "moves the page when its dialog is closed"
+        elif self.how.by == "key" and not self.holds("n => !press.lost(n)", control.number):
+            return "loses the focus"
+        return ""
+
+    def holds(self, condition, about=None):
+        from playwright.sync_api import TimeoutError
+
+        try:
+            patience = 1000 if self.faults else self.patience
+            self.page.wait_for_function(condition, arg=about, timeout=patience)
+        except TimeoutError:
+            return False
+        return True
+
+    def close(self):
+        self.context.close()
+
+
+def control_faults(browser, url, how, wanted=lambda control: True, patience=HANGS):
+    reader = Reader(browser, url, how, patience)
+    try:
+        return [f"{how}: {fault}" for fault in reader.press_all(wanted)]
+    finally:
+        reader.close()
+
+
+def test_every_control_does_something(served, browser, pages):
+    """The pages by turns: each is read in one way, and in each way what all pages share is pressed once."""
+    pressed, faults = set(), []
+    for name, how in zip(pages, itertools.cycle(hows("light", "dark"))):
+
+        def first_time(control, how=how):
+            shared = how.width, how.by, control.kind, control.name, control.to
+            if control.article or shared not in pressed:
+                pressed.add(shared)
+                return True
+            return False
+
+        faults += [f"{name}, {f}" for f in control_faults(browser, served + name, how, first_time)]
+    assert not faults, "\n".join(faults)
+    assert len(pressed) > 20 * len(pages)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("how", hows("light", "dark"), ids=str)
+def test_every_control_of_every_page_does_something(served, browser, pages, how):
+    faults = [f"{name}, {f}" for name in pages for f in control_faults(browser, served + name, how)]
+    assert not faults, "\n".join(faults)
