@@ -50,6 +50,24 @@ addEventListener("DOMContentLoaded", () => {
 });
 addEventListener("click", event => event.target.closest(".copybtn")?.focus()); // copying selects the code, and so took the focus
 
+// Paper is light, and cannot be unfolded: hints and answers are printed open. Then all is as it was.
+const { dataset } = document.documentElement;
+let theme, folded = [];
+function paper(begins) {
+  if (begins && !theme) {
+    theme = dataset.theme;
+    dataset.theme = "light";
+    folded = [...document.querySelectorAll("article details:not(.hide, [open])")];
+  } else if (!begins && theme) {
+    dataset.theme = theme;
+    theme = undefined;
+  } else return;
+  for (const details of folded) details.open = begins;
+}
+addEventListener("beforeprint", () => paper(true));
+addEventListener("afterprint", () => paper(false));
+matchMedia("print").addEventListener("change", event => paper(event.matches)); // of a browser's preview
+
 // Formulas stand on the page as MathML. MathJax draws them finer, but all at once they would keep a phone busy for seconds: it
 // begins when the reader moves, or after eight seconds, and then goes where the reader is.
 const READER = ["scroll", "pointerdown", "keydown"];

@@ -54,7 +54,7 @@ window.press = (() => {
     return JSON.stringify(found.map(describe));
   }
   const describe = node => ({
-    number: number(node), kind: kind(node), name: name(node).slice(0, 80), to: node.href ?? "", type: node.type ?? "",
+    number: number(node), kind: kind(node), name: name(node).slice(0, 80), to: node.href ?? "", type: node.matches("button, summary") ? "button" : node.type ?? "",
     shown: shown(node), article: Boolean(node.closest("article")), opens: node.target === "_blank",
   });
 
@@ -87,9 +87,9 @@ window.press = (() => {
     return spot(node) ?? [box.x + box.width / 2, box.y + box.height / 2];
   }
 
-  // What a reader sees: every box in view with its place and colours. Not what merely answers to a pointer that rests on a control:
-  // its tooltip, its own colours.
-  function look(pressed) {
+  // What a reader sees: every box in view with its place, its colours and its words. Not what merely answers to a pointer that rests on a control:
+  // its tooltip, a control's colours.
+  function look() {
     const within = "math, mjx-container, pre, svg"; // taken as a whole
     const seen = [], walk = document.createTreeWalker(document.body, NodeFilter.SHOW_ELEMENT, node =>
       !node.checkVisibility({ contentVisibilityAuto: true }) || node.parentElement.matches(within) || node.matches("script, .tooltip, [role=tooltip]")
@@ -99,15 +99,16 @@ window.press = (() => {
       if (box.bottom < 0 || box.top > innerHeight || !box.width || !box.height) continue;
       const style = getComputedStyle(node);
       if (style.visibility !== "visible") continue;
-      const colours = pressed.contains(node) ? "" : `${style.color} ${style.backgroundColor}`;
-      seen.push(`${number(node)} ${[box.x, box.y, box.width, box.height].map(Math.round)} ${colours}`);
+      const colours = node.closest(CONTROLS) ? "" : `${style.color} ${style.backgroundColor}`;
+      const text = [...node.childNodes].filter(each => each.nodeType === Node.TEXT_NODE).map(each => each.data).join("");
+      seen.push(`${number(node)} ${[box.x, box.y, box.width, box.height].map(Math.round)} ${colours} ${text}`);
     }
     return seen.join("\n");
   }
 
   // Just before the press: how all looks. "hidden" if the control does not show even to a pointer that rests on it.
   let before;
-  function ready(which) {
+  async function ready(which) {
     const node = nodes[which];
     if (!offered(node)) return "gone";
     if (!shown(node)) return "hidden";
@@ -118,13 +119,16 @@ window.press = (() => {
       if (outside || box.width < 2 || box.height < 2) return "hidden";
       return `covered by ${document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2)?.outerHTML.slice(0, 80)}`;
     }
-    happened = [];
+    let looks = "";
+    if (["summary", "button", "value"].includes(kind(node)))
+      for (let frames = 0; frames < 60 && looks !== (looks = look()); frames++) await frame(); // "Back to top" comes a little later
+    getSelection().removeAllRanges();
     const anchor = node.href && new URL(node.href).hash;
     if (anchor && location.hash === anchor) history.replaceState(null, "", location.pathname + location.search);
     happened = [];
     before = {
       scroll: scrollY,
-      look: ["summary", "button", "value"].includes(kind(node)) && look(node), open: node.parentElement.open, value: node.value,
+      look: looks, open: node.parentElement.open, value: node.value,
       checked: node.checked, expanded: node.getAttribute("aria-expanded"), left: node.scrollLeft, top: node.scrollTop,
       keys: node.scrollWidth > node.clientWidth ? node.scrollLeft > 0 ? "ArrowLeft" : "ArrowRight" : node.scrollTop > 0 ? "ArrowUp" : "ArrowDown",
     };
@@ -133,7 +137,7 @@ window.press = (() => {
 
   // What has changed since: a sentence, or nothing.
   function changed(node) {
-    const looksElse = () => look(node) !== before.look;
+    const looksElse = () => look() !== before.look;
     switch (kind(node)) {
       case "link": {
         const went = happened.find(each => each.goes === node.href);
@@ -183,6 +187,9 @@ window.press = (() => {
   const unfolded = () => new Map([...document.querySelectorAll("[aria-expanded]")].map(node => [node, node.getAttribute("aria-expanded")]));
   async function begin() {
     await document.fonts.ready;
+    document.documentElement.classList.add("whole"); // laid out at once: nothing moves because a section comes near
+    dispatchEvent(new Event("scroll")); // the reader moves, and the page's own script begins to work
+    await frame();
     start = {
       open: [...document.querySelectorAll("details[open]")],
        mode: document.documentElement.dataset.mode, theme: document.documentElement.dataset.theme, unfolded: unfolded() };
