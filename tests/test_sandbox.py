@@ -29,6 +29,12 @@ while True:
             {}
     except BaseException:
         continue"""
+DEAF_ONCE = """
+import time
+try:
+    time.sleep(7200)
+except KeyboardInterrupt:
+    time.sleep(7200)"""
 DAEMON = f"""
 import os, subprocess, time
 if not os.fork():
@@ -37,16 +43,13 @@ if not os.fork():
         subprocess.call({BURN})
     os._exit(0)
 time.sleep(7200)"""
-UNSEEN = """
-import os, signal, time
+COUNT = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done"  # ends by itself in less than a second
+UNSEEN = f"""
+import signal, subprocess, time
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody is told of a child's end, nor of its time
 while True:
-    if not os.fork():
-        end = time.process_time() + 0.5
-        while time.process_time() < end:
-            pass
-        os._exit(0)
-    time.sleep(0.6)"""
+    subprocess.Popen(["sh", "-c", "{COUNT}"])
+    time.sleep(0.5)"""
 SPEAK = """
 kernel = get_ipython().kernel
 mine = kernel.get_parent()
@@ -72,6 +75,7 @@ CELLS = {  # name: (source, what it should have printed, the error it should hav
     "first": ("x = 1", "", None),
     "burns": ("while True: pass", "", LATE),
     "sleeps": ("import time\ntime.sleep(7200)", "", ASLEEP),
+    "is deaf to one interrupt": (DEAF_ONCE, "", ASLEEP),
     "child": (
         f"import subprocess, time\nsubprocess.Popen({BURN}, start_new_session=True)\n"
         "time.sleep(7200)",

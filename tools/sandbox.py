@@ -37,7 +37,7 @@ except ModuleNotFoundError:  # Windows, where no kernel can be given limits: see
 
 ROOT = Path(__file__).resolve().parents[1]
 NOBODY = 65534
-GRACE = 5  # seconds, used or slept, from an interrupt to giving up on a cell
+INTERRUPTS = 5  # of a cell, a second that it used or slept between two, before it is given up
 START = 3600  # seconds by the clock that a kernel may take to start: only against waiting for ever
 LONGEST = 24 * 3600  # seconds by the clock that a notebook may take, whatever it does
 PROCESSES = 2000  # of all kernels together, threads included, where they run as a user of their own
@@ -435,7 +435,7 @@ class Kernel:
         before, look = self.usage.read(), time.monotonic() + POLL
         result = {"stdout": "", "ename": None, "evalue": None}
         cell = self.client.execute(source, allow_stdin=False, stop_on_error=False)
-        asked, replied, over, interrupted = set(), False, "", None
+        asked, replied, over, interrupts, since = set(), False, "", 0, before
         while True:
             message = self.next_message()
             if message is None and self.process.poll() is not None:
@@ -453,15 +453,18 @@ class Kernel:
             if time.monotonic() < look:
                 continue
             look, used = time.monotonic() + POLL, self.usage.read()
-            if interrupted is None:
-                over = (used - before).over(self.limits.cell)
-                interrupted = self.interrupt() if over else None
-            elif (used - interrupted).over(GRACE, patience=1):
-                return None, f"Stopped: the cell {over} and could not be interrupted."
+            over = over or (used - before).over(self.limits.cell)
+            if over and (not interrupts or (used - since).over(1, patience=1)):
+                if interrupts == INTERRUPTS:
+                    return None, f"Stopped: the cell {over} and could not be interrupted."
+                since, interrupts = self.interrupt(), interrupts + 1
         return (result if not over else stopped(f"Stopped: the cell {over}.")), ""
 
     def interrupt(self) -> Used:
-        """Interrupt the cell and kill what was started; returns what was used up to now."""
+        """Interrupt the cell and kill what was started; returns what was used up to now.
+
+        By chance an interrupt is lost: Python ignores it in a destructor, or while it forks.
+        """
         self.process.send_signal(signal.SIGINT)
         kill_descendants(os.getpid(), spare=(self.process.pid,))
         return self.usage.read()
