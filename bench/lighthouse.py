@@ -1,10 +1,15 @@
-"""Lighthouse on every page of the built site, at a desk and on a phone: a table, and exit code 1 where a score is too low.
+"""Lighthouse on every page of the built site, at a desk and on a phone.
 
-    python -m bench.lighthouse [PAGE ...]     needs Chromium, and node 18 or later (npx fetches Lighthouse, pinned below)
+Prints a table; the exit code is 1 where a score is too low.
 
-Lighthouse makes a phone out of this machine by slowing it down four times, which suits a machine of benchmark index 1,500 to
-2,000. A slower one would make a slower phone; so, as its guide advises (docs/throttling.md), the factor follows the index that
-the runs at the desk measured, and the phone is the same everywhere.
+    python -m bench.lighthouse [PAGE ...]
+
+It needs Chromium, and node 18 or later (npx fetches Lighthouse, pinned below).
+
+Lighthouse makes a phone out of this machine by slowing it down four times, which suits a machine of
+benchmark index 1,500 to 2,000. A slower one would make a slower phone; so, as its guide advises
+(docs/throttling.md), the factor follows the index that the runs at the desk measured, and the phone
+is the same everywhere.
 """
 
 import functools
@@ -62,7 +67,7 @@ class Compressing(http.server.SimpleHTTPRequestHandler):
 
 
 def scores(url, slowdown=None):
-    """({category: 0..100}, benchmark index of the machine) of one page, on a phone if a slowdown is given."""
+    """({category: 0..100}, the machine's benchmark index) of a page; a slowdown makes a phone."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.json"
         command = [
@@ -96,7 +101,8 @@ def main():
     chrome = find_browser()
     if not chrome or not shutil.which("npx"):
         sys.exit(
-            "lighthouse: needs Chromium or Chrome (CHROME=/path/to/it) and node 18 or later with npx"
+            "lighthouse: needs Chromium or Chrome (CHROME=/path/to/it) "
+            "and node 18 or later with npx"
         )
     if not (SITE / "index.html").exists():
         sys.exit("lighthouse: there is no site yet; run `make book`")
@@ -138,7 +144,8 @@ def main():
     for page in pages:
         show(page, "phone", ON_A_PHONE, scores(f"{address}/{page}", slowdown)[0])
     print(
-        f"The machine's benchmark index: {statistics.median(indices):.0f}; slowed down {slowdown:.2f} times for the phone."
+        f"The machine's benchmark index: {statistics.median(indices):.0f}; "
+        f"slowed down {slowdown:.2f} times for the phone."
     )
     print("\n".join(low), file=sys.stderr)
     return int(bool(low))

@@ -31,7 +31,7 @@ class Built(NamedTuple):
 
 @pytest.fixture(scope="session")
 def built(tmp_path_factory):
-    """The site, built once for all processes of this run, and what the build said; each has a copy of its own."""
+    """The site and what its build said: built once in a run; each process has a copy of its own."""
     own = tmp_path_factory.getbasetemp()
     shared = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
     with open(shared / "site.lock", "w") as lock:

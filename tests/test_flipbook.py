@@ -175,7 +175,7 @@ def test_an_error_inside_of_frame_is_its_own(shown):
 
 
 def test_a_page_may_use_any_plain_name():
-    """The module's text stands in the page: a page's own `draw` or `page` must not replace one of the helper's."""
+    """The module's text stands in the page, whose own names must not replace the module's."""
     own = [
         name
         for name, value in vars(tools.flipbook).items()
@@ -192,7 +192,7 @@ def test_without_ipywidgets_the_page_face_serves(shown, monkeypatch):
 
 @pytest.fixture
 def two(shown, tmp_path):
-    """A page from disk with two flip-books and nothing else: no stylesheet, no script of the site."""
+    """A page from disk with two flip-books alone: no stylesheet, no script of the site."""
     books = [shown(bar, values, label="height")[0]["text/html"] for values in ([1, 2, 3], [4, 5])]
     path = tmp_path / "two.html"
     path.write_text(

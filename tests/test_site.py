@@ -1,6 +1,7 @@
-"""The built site, opened as a reader would open it: in a real browser, on a desk, on a phone, from a zip.
+"""The built site, opened as readers would: in a real browser, on a desk, on a phone, from a zip.
 
-Each look at a page collects its faults as sentences; `test_each_check_sees_a_planted_fault` plants every kind once.
+Each look at a page collects its faults as sentences; `test_each_check_sees_a_planted_fault` plants
+every kind once.
 Without a browser these tests fail and say what to install; NO_BROWSER=1 skips them.
 """
 
@@ -65,17 +66,24 @@ def look(browser, url):
     settle(page)
     if size[0] > FIRST_VIEW:
         faults.append(
-            f"weight: the first view takes {size[0]:,} bytes compressed, the budget is {FIRST_VIEW:,}"
+            f"weight: the first view takes {size[0]:,} bytes compressed, "
+            f"the budget is {FIRST_VIEW:,}"
         )
     faults += page.evaluate("""() => {
         const found = [];
-        const raw = [...document.querySelectorAll('.math')].filter(m => !m.querySelector('mjx-container'));
-        if (raw.length) found.push(`maths: ${raw.length} formulas are not typeset, e.g. ${raw[0].textContent.slice(0, 40)}`);
-        for (const e of document.querySelectorAll('mjx-merror')) found.push(`maths: error in ${e.textContent.slice(0, 60)}`);
+        const raw = [...document.querySelectorAll('.math:not(:has(mjx-container))')];
+        if (raw.length)
+            found.push(`maths: ${raw.length} formulas are not typeset, e.g. ` +
+                raw[0].textContent.slice(0, 40));
+        for (const e of document.querySelectorAll('mjx-merror'))
+            found.push(`maths: error in ${e.textContent.slice(0, 60)}`);
         for (const i of document.querySelectorAll('img'))
-            if (!i.hasAttribute('alt') || i.closest('article') && !i.alt.trim() || /^(\\.\\.\\/)?_images\\//.test(i.alt)) found.push(`alt: ${i.src.slice(-60)} says nothing to who cannot see it`);
+            if (!i.hasAttribute('alt') || i.closest('article') && !i.alt.trim()
+                || /^(\\.\\.\\/)?_images\\//.test(i.alt))
+                found.push(`alt: ${i.src.slice(-60)} says nothing to who cannot see it`);
         for (const i of document.querySelectorAll('article img'))
-            if (!i.getAttribute('width') || !i.getAttribute('height')) found.push(`size: ${i.src.slice(-60)} moves the page when it arrives`);
+            if (!i.getAttribute('width') || !i.getAttribute('height'))
+                found.push(`size: ${i.src.slice(-60)} moves the page when it arrives`);
         return found;
     }""")
     faults += flipbook_faults(page)
@@ -89,7 +97,10 @@ def look(browser, url):
 
 
 def axe_faults(browser, url):
-    """What axe finds that is serious, by day and by night. For speed maths stays raw and code loses its colours."""
+    """What axe finds that is serious, by day and by night.
+
+    For speed maths stays raw and code loses its colours.
+    """
     from axe_playwright_python.sync_playwright import Axe
 
     faults, options = [], {"resultTypes": ["violations"]}
@@ -100,7 +111,8 @@ def axe_faults(browser, url):
         page.add_style_tag(content="html section { content-visibility: visible !important }")
         page.evaluate("window.reach?.([document.body])")  # the 404 page has no script
         page.evaluate(
-            "document.querySelectorAll('.highlight pre').forEach(pre => pre.textContent = pre.textContent)"
+            "for (const pre of document.querySelectorAll('.highlight pre'))"
+            " pre.textContent = pre.textContent"
         )
         found = Axe().run(page, options=options).response["violations"]
         faults += [
@@ -125,28 +137,33 @@ def wake(page):
     page.evaluate("() => window.MathJax?.startup.promise")
 
 
+PARTS = "[...document.querySelectorAll('.bd-article > section > *')]"
+
+
 def settle(page):
     """Look at the whole page, and wait until course.js, if the page has it, is done with it."""
     wake(page)
     page.evaluate("""async () => {
-        const drawn = () => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
+        const frame = () => new Promise(requestAnimationFrame);
         for (let y = 0; y < document.documentElement.scrollHeight; y += innerHeight) {
             scrollTo({ top: y, behavior: 'instant' });
-            await drawn();
+            await frame();
+            await frame();
         }
         scrollTo({ top: 0, behavior: 'instant' });
     }""")
-    page.wait_for_function("""typeof finished === 'undefined'
-        || [...document.querySelectorAll('.bd-article > section > *')].every(part => finished.includes(part))""")
+    page.wait_for_function(
+        f"typeof finished === 'undefined' || {PARTS}.every(part => finished.includes(part))"
+    )
 
 
 def settle_here(page):
     """Wait until course.js is done with what is in view and one screen around it."""
     wake(page)
-    page.wait_for_function("""[...document.querySelectorAll('.bd-article > section > *')].every(part => {
-        const { top, bottom } = part.getBoundingClientRect();
+    page.wait_for_function(f"""{PARTS}.every(part => {{
+        const {{ top, bottom }} = part.getBoundingClientRect();
         return bottom < -innerHeight || top > 2 * innerHeight || finished.includes(part);
-    })""")
+    }})""")
     drawn(page)
 
 
@@ -178,11 +195,14 @@ def paper_faults(page):
     """What is wrong with a page that is laid out for the printer."""
     return page.evaluate("""() => {
         const found = [], article = document.querySelector("article");
-        const shown = node => node.checkVisibility({ checkOpacity: true, checkVisibilityCSS: true });
+        const shown = node =>
+            node.checkVisibility({ checkOpacity: true, checkVisibilityCSS: true });
         const say = (kind, node) => found.push(`${kind}: ${node.outerHTML.slice(0, 80)}`);
-        const [red, green, blue] = getComputedStyle(article.querySelector("p")).color.match(/\\d+/g);
-        if (+red + +green + +blue > 300) say("pale", article.querySelector("p"));
-        for (const node of document.querySelectorAll("button, input, select, dialog, details.hide > summary"))
+        const text = article.querySelector("p"), [red, green, blue] =
+            getComputedStyle(text).color.match(/\\d+/g).map(Number);
+        if (red + green + blue > 300) say("pale", text);
+        const controls = "button, input, select, dialog, details.hide > summary";
+        for (const node of document.querySelectorAll(controls))
             if (shown(node)) say("nothing to press", node);
         for (const details of article.querySelectorAll("details:not(.hide)"))
             if (!details.open) say("folded", details);
@@ -194,8 +214,9 @@ def paper_faults(page):
             if (!shown(box)) continue;
             if (box.matches("pre") && box.scrollWidth > box.clientWidth) say("cut off", box);
             for (let node = box; node !== article; node = node.parentElement) {
-                const { breakInside, overflowX, overflowY, containerType } = getComputedStyle(node);
-                if ([breakInside, overflowX, overflowY, containerType].join() !== "auto,visible,visible,normal") {
+                const style = getComputedStyle(node);
+                if (style.breakInside !== "auto" || style.overflow !== "visible"
+                    || style.containerType !== "normal") {
                     say("cannot break", node);
                     break;
                 }
@@ -383,9 +404,9 @@ def test_paper_is_light_and_whole(served, browser):
             "scheme => document.documentElement.dataset.theme === scheme", arg=scheme
         )
         assert page.locator("article details:not([open])").count() == folded > 10
-        page.evaluate(
-            "addEventListener('beforeprint', () => window.seen = document.documentElement.dataset.theme)"
-        )
+        page.evaluate("""addEventListener('beforeprint', () => {
+            window.seen = document.documentElement.dataset.theme;
+        })""")
         page.pdf()
         assert page.evaluate("window.seen") == "light"
         page.close()
@@ -439,7 +460,7 @@ def test_formulas_stand_on_the_page_without_a_script(served, browser):
 
 
 def test_maths_waits_for_its_reader(served, browser):
-    """Who does nothing is left alone for eight seconds. The page's clock moves when it is told to."""
+    """Who does nothing is left alone for eight seconds, on a clock that moves when told to."""
     page = new_page(browser, viewport=PHONE)
     page.clock.install()
     page.goto(served + "book/recurrence.html", wait_until="load")
@@ -470,15 +491,20 @@ def test_a_page_is_finished_where_its_reader_is(served, browser):
     last.locator("details > summary").first.click()
     last.locator("mjx-container").first.wait_for(state="attached")
     page.wait_for_function(
-        "[...document.querySelectorAll('pre')].some(pre => pre.tabIndex == 0 && pre.scrollWidth > pre.clientWidth)"
+        "[...document.querySelectorAll('pre')]"
+        ".some(pre => pre.tabIndex == 0 && pre.scrollWidth > pre.clientWidth)"
     )
     page.close()
 
 
 def test_who_comes_to_a_place_stands_there(site, served, browser):
-    """A link into a page leads to its place, and a reload back to it: then all that stands above is laid out at once."""
+    """A link into a page leads to its place, and a reload back to it.
+
+    Then all that stands above is laid out at once.
+    """
     all_laid_out = """() => [...document.querySelectorAll('.bd-article > section > section')]
-        .every(section => section.firstElementChild.checkVisibility({contentVisibilityAuto: true}))"""
+        .every(({firstElementChild}) =>
+            firstElementChild.checkVisibility({contentVisibilityAuto: true}))"""
     page = new_page(browser, viewport=PHONE)
     name = "book/reach-versus-reality.html"
     place = re.findall(r'<section id="([^"]+)"', (site / name).read_text("utf-8"))[-2]
@@ -540,7 +566,7 @@ def test_a_formula_that_cannot_stand_as_mathml_is_named(monkeypatch):
 
 
 def test_works_from_a_zip(site, browser, pages, tmp_path):
-    """Downloaded as one file and opened from disk: no server, still maths, flip-books and search."""
+    """From one file, opened from disk: no server, still maths, flip-books and search."""
     shutil.unpack_archive(
         shutil.make_archive(str(tmp_path / "site"), "zip", site), tmp_path / "unzipped"
     )
@@ -584,7 +610,8 @@ PLANTED = {  # kind of fault: what is put into a page to have it
     "size": '<img alt="A dot." src="../_static/mark.svg">',
     "maths": r'<span class="math notranslate nohighlight">left raw</span>',
     "weight": f"<!--{os.urandom(500_000).hex()}-->",
-    "flip-book": '<div class="flipbook"><input type="range" aria-label="x"><div class="flipbook-frames">still</div></div>',
+    "flip-book": '<div class="flipbook"><input type="range" aria-label="x">'
+    '<div class="flipbook-frames">still</div></div>',
     "axe": '<p style="color: #aaa; background: #fff">faint</p>',
     "link": '<a href="nowhere.html">x</a>',
     "anchor": '<a href="index.html#nowhere">x</a>',
