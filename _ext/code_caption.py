@@ -1,4 +1,4 @@
-"""Captioned code cells: `caption` and `name` in a cell's metadata make it a numbered listing, "Code n.n"."""
+"""Captioned code cells: `caption` and `name` in a cell's metadata make it a listing, "Code n.n"."""
 
 from docutils import nodes
 from sphinx.transforms import SphinxTransform

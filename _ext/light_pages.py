@@ -1,4 +1,4 @@
-"""Make the theme's pages light: nothing that nobody uses is loaded, no script blocks the first view."""
+"""Make the theme's pages light: nothing unused is loaded, no script blocks the first view."""
 
 import base64
 import hashlib
@@ -16,13 +16,16 @@ UNUSED_INLINE = ("THEBE_JS_URL", "DOCUMENTATION_OPTIONS.")
 PLAIN_TOKENS = re.compile(
     r'<span class="(?:n|nn|o|p|w)">([^<]*)</span>'
 )  # names, operators, marks, blanks take the text's own colour
-# Rules of the icon font in the theme's stylesheet; course.css draws the few icons that the pages show.
+# Rules of the icon font in the theme's stylesheet; course.css draws the few icons that are shown.
 ICON_RULES = re.compile(
     r"(?:\.fa-[\w-]+:before,?)+\{[^{}]*\}|@font-face\{[^{}]*Font Awesome[^{}]*\}"
 )
-# The theme measures every box of a page at once, to find those that scroll, and so has a phone lay out the whole page before
-# it shows any of it. course.js does this where the reader is.
-MEASURE = 'window.addEventListener("resize",t),new MutationObserver(t).observe(document.getElementById("main-content"),{subtree:!0,childList:!0}),e()'
+# The theme measures every box of a page at once, to find those that scroll, and so has a phone lay
+# out the whole page before it shows any of it. course.js does this where the reader is.
+MEASURE = (
+    'window.addEventListener("resize",t),new MutationObserver(t).observe('
+    'document.getElementById("main-content"),{subtree:!0,childList:!0}),e()'
+)
 HEADING = re.compile(r"<h([1-4])>.*?</h\1>", re.S)
 IN_PARENTHESES = (
     r"\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)"  # three deep, as in `:not(:is(:has(a), b))`
@@ -40,7 +43,7 @@ def unused(asset):
 
 
 def size_of(picture):
-    """Width and height in pixels of a PNG or an SVG, as the browser shows it at its own size; None for another kind."""
+    """Width and height in pixels of a PNG or an SVG at its own size; None for other kinds."""
     if picture.startswith(b"\x89PNG"):
         return struct.unpack(">II", picture[16:24])
     if found := re.search(rb'<svg[^>]*?\swidth="([\d.]+)pt" height="([\d.]+)pt"', picture, re.S):
@@ -49,7 +52,7 @@ def size_of(picture):
 
 
 def own_file(app, data):
-    """The name in _images/ of a picture that stood in the page itself: there a page need not wait for it."""
+    """The name in _images/ of a picture that stood in the page: no page need wait for it there."""
     kind, picture = data.split(",", 1)
     picture = base64.b64decode(picture) if kind.endswith("base64") else unquote(picture).encode()
     name = hashlib.sha256(picture).hexdigest()[:16] + (".png" if "png" in kind else ".svg")
@@ -106,7 +109,8 @@ def trim(app, pagename, templatename, context, doctree):
             PLAIN_TOKENS.sub(r"\1", context["body"]),
         )
         body = HEADING.sub(lambda found: re.sub(r"(\d) (points?\b)", r"\1&nbsp;\2", found[0]), body)
-        # A list may hold list items only, and the role of an entry is out of use: readers' software stumbles over both.
+        # A list may hold list items only, and the role of an entry is out of use: screen readers
+        # stumble over both.
         context["body"] = body.replace(' role="list"', "").replace(' role="doc-biblioentry"', "")
     context["css_files"] = [css for css in context["css_files"] if not unused(css)]
 
@@ -141,7 +145,7 @@ def trim_files(app, exception):
 
 
 def one_stylesheet(pages, static):
-    """Give each page {path: text} one stylesheet in place of all that the theme and the extensions ask for one by one."""
+    """Give each page {path: text} one stylesheet in place of all that it asks for one by one."""
     scripts = [
         path.read_text("utf-8")
         for path in (*static.glob("*.js"), *(static / "scripts").glob("*.js"))
@@ -211,7 +215,7 @@ def split_selectors(text):
 
 
 def write_in_parallel(app, env):
-    """Jupyter Book has no option for it; what reads the pages is not all made for it, what writes them is."""
+    """Jupyter Book has no option for it. Not all that reads pages is made for it; writing is."""
     app.parallel = os.cpu_count() or 1
 
 

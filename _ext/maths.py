@@ -1,6 +1,7 @@
-r"""Formulas are there at once, and without a script: each also stands on the page as MathML, which browsers draw themselves.
+r"""Formulas are there at once, and without a script: as MathML, which browsers draw themselves.
 
-MathJax draws them finer. course.js lets it take over where the reader is, from the TeX that stands hidden beside.
+MathJax draws them finer. course.js lets it take over where the reader is, from the TeX that stands
+hidden beside.
 """
 
 import html

@@ -1,4 +1,7 @@
-"""Figures, tables and listings count from 1 on each page; else those of all unnumbered pages would be counted in one row."""
+"""Figures, tables and listings count from 1 on each page.
+
+Else those of all unnumbered pages would be counted in one row.
+"""
 
 
 def count_from_one(app, env):

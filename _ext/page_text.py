@@ -1,4 +1,7 @@
-"""A made notebook shows plain Markdown, for Colab; the site builds from the page's own text, kept in the cells' metadata."""
+"""A made notebook shows plain Markdown, for Colab.
+
+The site builds from the page's own text, kept in the cells' metadata.
+"""
 
 import json
 from pathlib import Path

@@ -94,7 +94,7 @@ function follow() {
   for (const part of document.querySelectorAll(".bd-article > section > *")) near.observe(part);
 }
 
-const inside = (parts, selector) => parts.flatMap(part => [...part.querySelectorAll(selector)]);
+const inside = (parts, selector) => parts.flatMap(part => [part, ...part.querySelectorAll(selector)].filter(each => each.matches(selector)));
 
 async function finish(parts) {
   if (window.MathJax?.typesetPromise) {

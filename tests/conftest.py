@@ -31,16 +31,16 @@ class Built(NamedTuple):
 
 @pytest.fixture(scope="session")
 def built(tmp_path_factory):
-    """The site, built once for all processes of this run, and what the build said; each has a copy of its own."""
+    """The site and what its build said: built once in a run; each process has a copy of its own."""
     own = tmp_path_factory.getbasetemp()
     shared = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
-    with open(shared / "site.lock", "w") as lock:
+    with open(shared / "site.lock", "w", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         out, said = shared / "site-built", shared / "site-said.txt"
         if not said.exists():
             command = [Path(sys.executable).parent / "jupyter-book", "build", ROOT]
             command += ["-W", "--keep-going", "-n", "--path-output", out]
-            run = subprocess.run(command, capture_output=True, text=True)
+            run = subprocess.run(command, capture_output=True, encoding="utf-8")
             said.write_text(f"{run.returncode}\n{run.stdout}{run.stderr}", "utf-8")
     code, text = said.read_text("utf-8").split("\n", 1)
     made, base = out / "_build" / "html", "site/"

@@ -1,5 +1,6 @@
 """Flip-books: both faces, what is published of them, and what is refused."""
 
+import inspect
 import re
 import subprocess
 import sys
@@ -12,25 +13,24 @@ import nbformat
 import pytest
 from matplotlib import pyplot as plt
 from nbclient import NotebookClient
-from test_site import browser  # noqa: F401, a fixture
 
 import tools.flipbook
 from tools import publish
+from tools.browser import new_page
 from tools.flipbook import flipbook
 
 ROOT = Path(__file__).resolve().parents[1]
 WIDGET = "application/vnd.jupyter.widget-view+json"
-DRAW = """
-from matplotlib import pyplot as plt
 
 
 def bar(height, caption="The bar is {} high.", alt="A bar of height {}."):
     fig, ax = plt.subplots(figsize=(2, 1))
     ax.bar([0], [height])
-    ax.set_title("a < b & 'c' \\"d\\" 50%")
+    ax.set_title("a < b & 'c' \"d\" 50%")
     return fig, caption.format(height), alt.format(height)
-"""
-exec(DRAW)
+
+
+DRAW = "\nfrom matplotlib import pyplot as plt\n\n\n" + inspect.getsource(bar)  # for a page
 
 
 @pytest.fixture
@@ -175,7 +175,7 @@ def test_an_error_inside_of_frame_is_its_own(shown):
 
 
 def test_a_page_may_use_any_plain_name():
-    """The module's text stands in the page: a page's own `draw` or `page` must not replace one of the helper's."""
+    """The module's text stands in the page, whose own names must not replace the module's."""
     own = [
         name
         for name, value in vars(tools.flipbook).items()
@@ -192,7 +192,7 @@ def test_without_ipywidgets_the_page_face_serves(shown, monkeypatch):
 
 @pytest.fixture
 def two(shown, tmp_path):
-    """A page from disk with two flip-books and nothing else: no stylesheet, no script of the site."""
+    """A page from disk with two flip-books alone: no stylesheet, no script of the site."""
     books = [shown(bar, values, label="height")[0]["text/html"] for values in ([1, 2, 3], [4, 5])]
     path = tmp_path / "two.html"
     path.write_text(
@@ -211,7 +211,7 @@ def seen(page):
 
 
 def test_the_page_face_moves_alone_by_key_and_by_pointer(two, browser):
-    page = browser.new_page(viewport={"width": 360, "height": 740}, has_touch=True)
+    page = new_page(browser, viewport={"width": 360, "height": 740}, has_touch=True)
     page.goto(two)
     first, second = page.get_by_role("slider", name="height").all()
     assert seen(page) == ["1", "4"] and first.bounding_box()["height"] >= 44
@@ -233,7 +233,7 @@ def test_the_page_face_moves_alone_by_key_and_by_pointer(two, browser):
 
 
 def test_without_script_the_first_frame_stands(two, browser):
-    page = browser.new_page(java_script_enabled=False)
+    page = new_page(browser, java_script_enabled=False)
     page.goto(two)
     assert seen(page) == ["1", "4"] and page.locator("figcaption").first.is_visible()
     assert not page.locator("input").first.is_visible(), "a control that does nothing is shown"
@@ -255,7 +255,7 @@ def run(source, folder):
 
 def test_the_live_face_draws_anew(tmp_path):
     """In a kernel: the output holds both faces, and moving the live control calls frame again."""
-    module = (ROOT / "tools" / "flipbook.py").read_text()
+    module = (ROOT / "tools" / "flipbook.py").read_text("utf-8")
     watch = """
 import gc, ipywidgets
 asked = []
@@ -283,7 +283,7 @@ assert "RuntimeError: too &lt;high&gt;" in text()
 
 
 PAGE = (
-    (ROOT / "tests" / "demo.md").read_text().split("# A page")[0]
+    (ROOT / "tests" / "demo.md").read_text("utf-8").split("# A page")[0]
     + """
 ```{code-cell} ipython3
 :tags: [remove-cell]
@@ -305,7 +305,7 @@ flipbook(bar, [1, 2], label="height")
 def test_what_is_published_of_a_flipbook(tmp_path):
     book = tmp_path / "book"
     book.mkdir()
-    (book / "flip.md").write_text(PAGE)
+    (book / "flip.md").write_text(PAGE, encoding="utf-8")
     command = [
         sys.executable,
         "-m",
@@ -313,7 +313,7 @@ def test_what_is_published_of_a_flipbook(tmp_path):
         str(book / "flip.md"),
     ]  # a process of its own: the browser holds this one's event loop
     assert subprocess.run(command, cwd=ROOT).returncode == 0
-    made = (book / "flip.ipynb").read_text()
+    made = (book / "flip.ipynb").read_text("utf-8")
     assert "flipbook-frames" in made and "from tools" not in made
     assert WIDGET not in made.replace(f'\\"{WIDGET}\\"', ""), (
         "only the helper's own code may name the live face"
@@ -321,9 +321,8 @@ def test_what_is_published_of_a_flipbook(tmp_path):
     assert "widget-state" not in made and "widgets" not in nbformat.reads(made, 4).metadata
 
 
-def test_nbval_compares_its_name_and_not_its_pictures():
-    from conftest import plain
-
+def test_nbval_compares_its_name_and_not_its_pictures(pytestconfig):
+    plain = pytestconfig.pluginmanager.get_plugin(str(ROOT / "conftest.py")).plain
     book = nbformat.v4.new_output(
         "display_data",
         {"text/plain": "flip-book", "text/html": "<img>", WIDGET: {}},
@@ -335,15 +334,13 @@ def test_nbval_compares_its_name_and_not_its_pictures():
     }
 
 
-@pytest.mark.parametrize("source", sorted((ROOT / "book").glob("*.ipynb")), ids=lambda p: p.stem)
-def test_flipbooks_of_the_course(source):
+def test_flipbooks_of_the_course():
     """Each is small enough, and its page too."""
-    notebook = nbformat.read(source, 4)
-    books = [
-        o
-        for c in publish.code_cells(notebook)
-        for o in c.outputs
-        if "flipbook" in o.get("metadata", {})
-    ]
-    assert all(len(book.data["text/html"]) < 700_000 for book in books)
-    assert not books or source.stat().st_size < 2_000_000
+    found = []
+    for source in sorted((ROOT / "book").glob("*.ipynb")):
+        outputs = [o for c in publish.code_cells(nbformat.read(source, 4)) for o in c.outputs]
+        books = [o for o in outputs if "flipbook" in o.get("metadata", {})]
+        found += books
+        assert not books or source.stat().st_size < 2_000_000, source.name
+    assert found, "the course has no flip-book"
+    assert all(len(book.data["text/html"]) < 700_000 for book in found)

@@ -1,120 +1,29 @@
-"""The built site, opened as a reader would open it: in a real browser, on a desk, on a phone, from a zip.
+"""The built site, opened as readers would: in a real browser, on a desk, on a phone, from a zip.
 
-Each look at a page collects its faults as sentences; `test_each_check_sees_a_planted_fault` plants every kind once.
+Each look at a page collects its faults as sentences; `test_each_check_sees_a_planted_fault` plants
+every kind once.
 Without a browser these tests fail and say what to install; NO_BROWSER=1 skips them.
 """
 
 import functools
 import gzip
-import http.server
 import io
 import os
 import re
 import shutil
-import subprocess
-import sys
-import threading
-import warnings
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urljoin, urlsplit
 
 import pytest
-import yaml
 from PIL import Image
 
-from tools.browser import find_browser
+from tools.browser import new_page
+from tools.repository import course
 
 ROOT = Path(__file__).parents[1]
-sys.path.append(str(ROOT / "_ext"))
-from maths import mathml  # noqa: E402
-
-REPOSITORY = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))["repository"]
-NAME = (
-    REPOSITORY["url"].rstrip("/").rsplit("/", 1)[1]
-)  # GitHub Pages serves the site in a folder of this name
-QUIET = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-]
 PHONE, DESK = {"width": 360, "height": 740}, {"width": 1280, "height": 900}
 FIRST_VIEW = 400_000  # bytes, compressed
-NOT_PAGES = {"genindex.html", "index.html"}  # made by Sphinx: an empty index, a redirect
-
-
-@pytest.fixture(scope="module")
-def built(tmp_path_factory):
-    """(folder of the built site, what the build said, its exit code), built away from the working tree."""
-    out = tmp_path_factory.mktemp("site")
-    command = [
-        str(Path(sys.executable).parent / "jupyter-book"),
-        "build",
-        str(ROOT),
-        "-W",
-        "--keep-going",
-        "-n",
-        "--path-output",
-        str(out),
-    ]
-    run = subprocess.run(command, capture_output=True, text=True)
-    site = out / NAME
-    if (made := out / "_build" / "html").exists():
-        made.rename(site)
-    return site, run.stdout + run.stderr, run.returncode
-
-
-@pytest.fixture(scope="module")
-def site(built):
-    if not (built[0] / "book" / "index.html").exists():
-        pytest.fail(f"the site was not built:\n{built[1][-3000:]}")
-    return built[0]
-
-
-@pytest.fixture(scope="module")
-def served(site):
-    """The address of the site on a server of ours, under the folder that GitHub Pages will use."""
-
-    class Handler(http.server.SimpleHTTPRequestHandler):
-        def log_message(self, *_):
-            pass
-
-    server = http.server.ThreadingHTTPServer(
-        ("127.0.0.1", 0), functools.partial(Handler, directory=site.parent)
-    )
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}/{NAME}/"
-    server.shutdown()
-
-
-@pytest.fixture(scope="module")
-def browser():
-    if os.environ.get("NO_BROWSER") == "1":
-        warnings.warn("NO_BROWSER=1: nobody has looked at the site in a browser")
-        pytest.skip("NO_BROWSER=1: NOBODY HAS LOOKED AT THE SITE IN A BROWSER")
-    program = find_browser()
-    if not program:
-        pytest.fail(
-            "No browser found. Install Chromium (Debian, Ubuntu: apt install chromium; macOS: brew install "
-            "chromium) or name one with CHROME=/path/to/chrome. NO_BROWSER=1 skips these tests."
-        )
-    from playwright import sync_api  # here, so that NO_BROWSER=1 needs no Playwright
-
-    with sync_api.sync_playwright() as play:
-        chrome = play.chromium.launch(executable_path=program, args=QUIET)
-        yield chrome
-        chrome.close()
-
-
-def pages(site):
-    return sorted(
-        str(path.relative_to(site))
-        for path in site.rglob("*.html")
-        if "_static" not in path.parts and str(path.relative_to(site)) not in NOT_PAGES
-    )
 
 
 # What one look at a page finds.
@@ -122,8 +31,8 @@ def pages(site):
 
 def look(browser, url):
     """The faults of one page, as sentences that begin with the kind of fault."""
-    context = browser.new_context(viewport=DESK, color_scheme="light")
-    page, faults, size, host, first_view = context.new_page(), [], [0], urlsplit(url).netloc, [True]
+    page = new_page(browser, viewport=DESK, color_scheme="light")
+    faults, size, host, first_view = [], [0], urlsplit(url).netloc, [True]
 
     def weigh(response):
         if (
@@ -156,42 +65,53 @@ def look(browser, url):
     settle(page)
     if size[0] > FIRST_VIEW:
         faults.append(
-            f"weight: the first view takes {size[0]:,} bytes compressed, the budget is {FIRST_VIEW:,}"
+            f"weight: the first view takes {size[0]:,} bytes compressed, "
+            f"the budget is {FIRST_VIEW:,}"
         )
     faults += page.evaluate("""() => {
         const found = [];
-        const raw = [...document.querySelectorAll('.math')].filter(m => !m.querySelector('mjx-container'));
-        if (raw.length) found.push(`maths: ${raw.length} formulas are not typeset, e.g. ${raw[0].textContent.slice(0, 40)}`);
-        for (const e of document.querySelectorAll('mjx-merror')) found.push(`maths: error in ${e.textContent.slice(0, 60)}`);
+        const raw = [...document.querySelectorAll('.math:not(:has(mjx-container))')];
+        if (raw.length)
+            found.push(`maths: ${raw.length} formulas are not typeset, e.g. ` +
+                raw[0].textContent.slice(0, 40));
+        for (const e of document.querySelectorAll('mjx-merror'))
+            found.push(`maths: error in ${e.textContent.slice(0, 60)}`);
         for (const i of document.querySelectorAll('img'))
-            if (!i.hasAttribute('alt') || i.closest('article') && !i.alt.trim() || /^(\\.\\.\\/)?_images\\//.test(i.alt)) found.push(`alt: ${i.src.slice(-60)} says nothing to who cannot see it`);
+            if (!i.hasAttribute('alt') || i.closest('article') && !i.alt.trim()
+                || /^(\\.\\.\\/)?_images\\//.test(i.alt))
+                found.push(`alt: ${i.src.slice(-60)} says nothing to who cannot see it`);
         for (const i of document.querySelectorAll('article img'))
-            if (!i.getAttribute('width') || !i.getAttribute('height')) found.push(`size: ${i.src.slice(-60)} moves the page when it arrives`);
+            if (!i.getAttribute('width') || !i.getAttribute('height'))
+                found.push(`size: ${i.src.slice(-60)} moves the page when it arrives`);
         return found;
     }""")
     faults += flipbook_faults(page)
     page.set_viewport_size(PHONE)
-    page.wait_for_timeout(100)
+    drawn(page)
     width = page.evaluate("document.documentElement.scrollWidth")
     if width > PHONE["width"]:
         faults.append(f"phone: the page is {width} px wide on a screen of {PHONE['width']}")
-    context.close()
+    page.close()
     return faults
 
 
 def axe_faults(browser, url):
-    """What axe finds that is serious, by day and by night. For speed maths stays raw and code loses its colours."""
+    """What axe finds that is serious, by day and by night.
+
+    For speed maths stays raw and code loses its colours.
+    """
     from axe_playwright_python.sync_playwright import Axe
 
     faults, options = [], {"resultTypes": ["violations"]}
     for scheme in ("light", "dark"):
-        page = browser.new_page(viewport=DESK, color_scheme=scheme)
+        page = new_page(browser, viewport=DESK, color_scheme=scheme)
         page.route("**/mathjax/**", lambda route: route.abort())
         page.goto(url, wait_until="load")
         page.add_style_tag(content="html section { content-visibility: visible !important }")
-        page.evaluate("reach([document.body])")
+        page.evaluate("window.reach?.([document.body])")  # the 404 page has no script
         page.evaluate(
-            "document.querySelectorAll('.highlight pre').forEach(pre => pre.textContent = pre.textContent)"
+            "for (const pre of document.querySelectorAll('.highlight pre'))"
+            " pre.textContent = pre.textContent"
         )
         found = Axe().run(page, options=options).response["violations"]
         faults += [
@@ -204,32 +124,46 @@ def axe_faults(browser, url):
     return faults
 
 
+def drawn(page):
+    """Wait until the browser has drawn what there is."""
+    page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
 def wake(page):
     """Do what a reader does, and wait until MathJax, if the page has maths, is there."""
     page.evaluate("dispatchEvent(new Event('scroll'))")
-    if page.locator(".math").count():
-        try:
-            page.wait_for_function("window.MathJax?.startup?.promise", timeout=5000)
-            page.evaluate("() => MathJax.startup.promise")
-        except Exception:  # said by look(), as a fault of the page
-            pass
+    page.wait_for_function("!window.MathJax || MathJax.startup?.promise")
+    page.evaluate("() => window.MathJax?.startup.promise")
+
+
+PARTS = "[...document.querySelectorAll('.bd-article > section > *')]"
 
 
 def settle(page):
-    """Look at the whole page, and wait until its maths, if it has any, is typeset."""
+    """Look at the whole page, and wait until course.js, if the page has it, is done with it."""
     wake(page)
     page.evaluate("""async () => {
-        const drawn = () => new Promise(done => { requestAnimationFrame(() => requestAnimationFrame(done)); setTimeout(done, 1000) });
-        for (let y = 0; y < document.documentElement.scrollHeight; y += innerHeight) { scrollTo({ top: y, behavior: 'instant' }); await drawn() }
+        const frame = () => new Promise(requestAnimationFrame);
+        for (let y = 0; y < document.documentElement.scrollHeight; y += innerHeight) {
+            scrollTo({ top: y, behavior: 'instant' });
+            await frame();
+            await frame();
+        }
         scrollTo({ top: 0, behavior: 'instant' });
     }""")
-    try:
-        page.wait_for_function(
-            "![...document.querySelectorAll('.math')].some(formula => !formula.querySelector('mjx-container'))",
-            timeout=5000,
-        )
-    except Exception:  # said by look(), as a fault of the page
-        pass
+    page.wait_for_function(
+        f"typeof finished === 'undefined' || {PARTS}.every(part => finished.includes(part))"
+    )
+
+
+def settle_here(page):
+    """Wait until course.js is done with what is in view and one screen around it."""
+    wake(page)
+    page.wait_for_function(f"""{PARTS}.every(part => {{
+        const {{ top, bottom }} = part.getBoundingClientRect();
+        return bottom < -innerHeight || top > 2 * innerHeight || finished.includes(part);
+    }})""")
+    drawn(page)
 
 
 def flipbook_faults(page):
@@ -246,13 +180,60 @@ def flipbook_faults(page):
         before = picture.screenshot()
         control.focus()
         page.keyboard.press("ArrowRight")
-        page.wait_for_timeout(50)
+        drawn(page)
         if picture.screenshot() == before:
             faults.append(
                 f"flip-book: the control of number {number + 1} does not move its picture"
             )
         if not control.evaluate("c => c.getAttribute('aria-label') || c.labels?.length"):
             faults.append(f"flip-book: the control of number {number + 1} has no name")
+    return faults
+
+
+def paper_faults(page):
+    """What is wrong with a page that is laid out for the printer."""
+    return page.evaluate("""() => {
+        const found = [], article = document.querySelector("article");
+        const shown = node =>
+            node.checkVisibility({ checkOpacity: true, checkVisibilityCSS: true });
+        const say = (kind, node) => found.push(`${kind}: ${node.outerHTML.slice(0, 80)}`);
+        const text = article.querySelector("p"), [red, green, blue] =
+            getComputedStyle(text).color.match(/\\d+/g).map(Number);
+        if (red + green + blue > 300) say("pale", text);
+        const controls = "button, input, select, dialog, details.hide > summary";
+        for (const node of document.querySelectorAll(controls))
+            if (shown(node)) say("nothing to press", node);
+        for (const details of article.querySelectorAll("details:not(.hide)"))
+            if (!details.open) say("folded", details);
+        for (const image of article.querySelectorAll("img")) {
+            const { filter, mixBlendMode } = getComputedStyle(image);
+            if (filter !== "none" || mixBlendMode !== "normal") say("turned over", image);
+        }
+        for (const box of article.querySelectorAll("pre, div.cell, table, details")) {
+            if (!shown(box)) continue;
+            if (box.matches("pre") && box.scrollWidth > box.clientWidth) say("cut off", box);
+            for (let node = box; node !== article; node = node.parentElement) {
+                const style = getComputedStyle(node);
+                if (style.breakInside !== "auto" || style.overflow !== "visible"
+                    || style.containerType !== "normal") {
+                    say("cannot break", node);
+                    break;
+                }
+            }
+        }
+        return found;
+    }""")
+
+
+def icon_faults(page):
+    """Icons that are shown and cannot be seen: all of such a place has one colour."""
+    faults = []
+    for icon in page.locator("i[class*='fa-'], span[class*='fa-']").all():
+        if icon.is_visible():
+            picture = Image.open(io.BytesIO(icon.screenshot())).convert("L")
+            dark, light = picture.getextrema()
+            if light - dark < 100:
+                faults.append(f"icon: {icon.get_attribute('class')} is not to be seen")
     return faults
 
 
@@ -272,26 +253,24 @@ class Links(HTMLParser):
             self.hrefs.append(attrs["href"])
 
 
-def link_faults(site, name):
-    """Internal links and anchors that lead nowhere; Colab links to files that the repository does not hold."""
+def link_faults(site, base, name):
+    """Internal links and anchors that lead nowhere; Colab links to files that are not there."""
     faults, parsed = [], functools.cache(lambda path: Links(path.read_text("utf-8")))
-    base = f"http://site/{NAME}/{name}"
-    repository = urlsplit(REPOSITORY["url"]).path.strip("/")
+    here = f"http://site/{base}{name}"
+    colab = course().colab_url("")
     for href in parsed(site / name).hrefs:
         if "colab.research.google.com" in href:
-            inside = re.fullmatch(
-                rf".*/github/{repository}/blob/{REPOSITORY['branch']}/(.+\.ipynb)", href
-            )
-            if not inside or not (ROOT / inside[1]).exists():
+            notebook = href.removeprefix(colab)
+            if notebook == href or not (ROOT / notebook).is_file():
                 faults.append(f"colab: {href} opens nothing that is in the repository")
             continue
-        url = urlsplit(urljoin(base, href))
+        url = urlsplit(urljoin(here, href))
         if url.netloc != "site" or url.scheme != "http":
             continue
-        if not url.path.startswith(f"/{NAME}/"):
+        if not url.path.startswith(f"/{base}"):
             faults.append(f"link: {href} leaves the site's folder")
             continue
-        target = site / unquote(url.path.removeprefix(f"/{NAME}/"))
+        target = site / unquote(url.path.removeprefix(f"/{base}"))
         target = target / "index.html" if target.is_dir() else target
         if not target.exists():
             faults.append(f"link: {href} leads nowhere")
@@ -307,10 +286,9 @@ def link_faults(site, name):
 def search(page, address, words):
     """The titles that the site's search finds."""
     page.goto(f"{address}search.html?q={words.replace(' ', '+')}")
-    try:
-        page.wait_for_selector("#search-results li", timeout=8000)
-    except Exception:  # nothing found: say so by an empty list
-        return []
+    page.wait_for_function(  # Sphinx's words, said when it has looked everywhere
+        "document.querySelector('#search-results h2')?.textContent === 'Search Results'"
+    )
     return page.locator("#search-results li > a").all_inner_texts()
 
 
@@ -328,18 +306,18 @@ def turns_dark(page):
 
 
 def test_build_is_clean(built):
-    said = [line for line in built[1].splitlines() if "WARNING" in line or "ERROR" in line]
-    assert built[2] == 0, "\n".join(said) or built[1][-3000:]
+    said = [line for line in built.said.splitlines() if "WARNING" in line or "ERROR" in line]
+    assert built.code == 0, "\n".join(said) or built.said[-3000:]
 
 
-def test_links_lead_somewhere(site):
-    assert not [f"{name}: {fault}" for name in pages(site) for fault in link_faults(site, name)]
-
-
-def test_every_page_opens_well(site, served, browser):
+def test_links_lead_somewhere(site, built, pages):
     assert not [
-        f"{name}: {fault}" for name in pages(site) for fault in look(browser, served + name)
+        f"{name}: {fault}" for name in pages for fault in link_faults(site, built.base, name)
     ]
+
+
+def test_every_page_opens_well(served, browser, pages):
+    assert not [f"{name}: {fault}" for name in pages for fault in look(browser, served + name)]
 
 
 @pytest.mark.parametrize(
@@ -349,23 +327,21 @@ def test_every_page_opens_well(site, served, browser):
         pytest.param((), marks=pytest.mark.long, id="all"),
     ],
 )
-def test_axe_finds_nothing_serious(site, served, browser, some):
+def test_axe_finds_nothing_serious(served, browser, pages, some):
     assert not [
-        f"{name}: {fault}"
-        for name in some or pages(site)
-        for fault in axe_faults(browser, served + name)
+        f"{name}: {fault}" for name in some or pages for fault in axe_faults(browser, served + name)
     ]
 
 
 @pytest.mark.parametrize("words", ["vanishing", "hidden state"])
 def test_search_finds(served, browser, words):
-    page = browser.new_page()
+    page = new_page(browser)
     assert search(page, served, words)
     page.close()
 
 
 def test_dark_toggle(served, browser):
-    page = browser.new_page(color_scheme="light")
+    page = new_page(browser, color_scheme="light")
     page.goto(served + "book/index.html")
     assert turns_dark(page)
     page.close()
@@ -373,7 +349,7 @@ def test_dark_toggle(served, browser):
 
 def test_figures_lie_on_the_page_at_night(served, browser):
     """What is white on paper is the page's own dark, for a plain figure and for a flip-book's."""
-    page = browser.new_page(viewport=DESK, color_scheme="dark")
+    page = new_page(browser, viewport=DESK, color_scheme="dark")
     page.goto(served + "book/forward-pass.html")
     settle(page)
     behind = [
@@ -393,6 +369,77 @@ def test_figures_lie_on_the_page_at_night(served, browser):
     page.close()
 
 
+ON_PAPER = {  # a kind of fault, and the style that plants it
+    "pale": ".bd-article p { color: #bbb !important }",
+    "nothing to press": ".copybtn { display: block !important; opacity: 1 !important }",
+    "turned over": ".bd-article img { filter: invert(1) }",
+    "cut off": ".bd-article pre { white-space: pre !important; width: 9rem }",
+    "cannot break": ".bd-article div.cell { break-inside: avoid !important }",
+}
+
+
+def test_paper_is_light_and_whole(served, browser):
+    """From the light and from the dark, and afterwards all is as it was."""
+    figures = []
+    for scheme in ("light", "dark"):
+        page = new_page(browser, viewport={"width": 794, "height": 1123}, color_scheme=scheme)
+        page.goto(served + "book/forward-pass.html")
+        settle(page)
+        folded = page.locator("article details:not([open])").count()
+        page.emulate_media(media="print", color_scheme=scheme)
+        page.wait_for_function("document.documentElement.dataset.theme === 'light'")
+        assert not paper_faults(page)
+        shot = page.locator(".bd-article figure > img").first.screenshot()
+        figures.append(Image.open(io.BytesIO(shot)).convert("RGB"))
+        frames = page.locator(".flipbook").first.locator("figure")
+        assert all(frame.is_visible() for frame in frames.all()) and frames.count() > 1
+        page.emulate_media(media="screen", color_scheme=scheme)
+        page.wait_for_function(
+            "scheme => document.documentElement.dataset.theme === scheme", arg=scheme
+        )
+        assert page.locator("article details:not([open])").count() == folded > 10
+        page.evaluate("""addEventListener('beforeprint', () => {
+            window.seen = document.documentElement.dataset.theme;
+        })""")
+        page.pdf()
+        assert page.evaluate("window.seen") == "light"
+        page.close()
+    by_day, by_night = figures
+    assert by_day.tobytes() == by_night.tobytes() and len(by_day.getcolors(1 << 24)) > 10
+
+
+def test_faults_on_paper_are_seen(served, browser):
+    page = new_page(browser, viewport={"width": 794, "height": 1123})
+    page.goto(served + "book/recurrence.html")
+    page.emulate_media(media="print")
+    page.wait_for_function("document.querySelector('article details:not(.hide)').open")
+    assert not paper_faults(page)
+    for kind, style in ON_PAPER.items():
+        planted = page.add_style_tag(content=style)
+        assert any(fault.startswith(kind) for fault in paper_faults(page)), kind
+        planted.evaluate("tag => tag.remove()")
+    page.locator("article details:not(.hide)").first.evaluate("details => details.open = false")
+    assert any(fault.startswith("folded") for fault in paper_faults(page))
+    page.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_icons_show_in_contrast_themes(served, browser, scheme):
+    for width in (390, 1100, 1350):
+        page = new_page(
+            browser,
+            viewport={"width": width, "height": 800},
+            forced_colors="active",
+            color_scheme=scheme,
+        )
+        page.goto(served + "book/recurrence.html")
+        page.evaluate("document.documentElement.classList.add('whole')")  # nothing moves
+        assert not icon_faults(page), f"{width} px"
+        page.add_style_tag(content="[class*='fa-'] { background: currentColor !important }")
+        assert icon_faults(page), "a contrast theme takes the background away"
+        page.close()
+
+
 def test_formulas_stand_on_the_page_without_a_script(served, browser):
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
@@ -406,13 +453,24 @@ def test_formulas_stand_on_the_page_without_a_script(served, browser):
     context.close()
 
 
-def test_a_page_is_finished_where_its_reader_is(served, browser):
-    """Till he moves there is no MathJax; then what is near him is typeset, and what scrolls there can be reached."""
-    page, asked = browser.new_page(viewport=PHONE), []
-    page.on("request", lambda request: asked.append(request.url))
+def test_maths_waits_for_its_reader(served, browser):
+    """Who does nothing is left alone for eight seconds, on a clock that moves when told to."""
+    page = new_page(browser, viewport=PHONE)
+    page.clock.install()
     page.goto(served + "book/recurrence.html", wait_until="load")
-    page.wait_for_timeout(500)
-    assert not [url for url in asked if "mathjax" in url]
+    asked = "() => Boolean(document.getElementById('MathJax-script'))"
+    page.clock.run_for(7_000)
+    assert not page.evaluate(asked)
+    page.clock.run_for(2_000)
+    assert page.evaluate(asked)
+    page.close()
+
+
+def test_a_page_is_finished_where_its_reader_is(served, browser):
+    """What is near him is typeset, and what scrolls there can be reached."""
+    page = new_page(browser, viewport=PHONE)
+    page.goto(served + "book/recurrence.html", wait_until="load")
+    assert not page.locator("#MathJax-script").count()
     page.keyboard.press("ArrowDown")
     page.wait_for_selector("mjx-container")
     last = (
@@ -427,24 +485,28 @@ def test_a_page_is_finished_where_its_reader_is(served, browser):
     last.locator("details > summary").first.click()
     last.locator("mjx-container").first.wait_for(state="attached")
     page.wait_for_function(
-        "[...document.querySelectorAll('pre')].some(pre => pre.tabIndex == 0 && pre.scrollWidth > pre.clientWidth)"
+        "[...document.querySelectorAll('pre')]"
+        ".some(pre => pre.tabIndex == 0 && pre.scrollWidth > pre.clientWidth)"
     )
     page.close()
 
 
 def test_who_comes_to_a_place_stands_there(site, served, browser):
-    """A link into a page leads to its place, and a reload back to it: then all that stands above is laid out at once."""
+    """A link into a page leads to its place, and a reload back to it.
+
+    Then all that stands above is laid out at once.
+    """
     all_laid_out = """() => [...document.querySelectorAll('.bd-article > section > section')]
-        .every(section => section.firstElementChild.checkVisibility({contentVisibilityAuto: true}))"""
-    page = browser.new_page(viewport=PHONE)
+        .every(({firstElementChild}) =>
+            firstElementChild.checkVisibility({contentVisibilityAuto: true}))"""
+    page = new_page(browser, viewport=PHONE)
     name = "book/reach-versus-reality.html"
     place = re.findall(r'<section id="([^"]+)"', (site / name).read_text("utf-8"))[-2]
     for address in (f"{name}#{place}", name):
         page.goto("about:blank")
         page.goto(served + address, wait_until="load")
         page.evaluate("place => { location.hash = place }", place)
-        wake(page)
-        page.wait_for_timeout(1000)
+        settle_here(page)
         top = page.evaluate(
             "place => document.getElementById(place).getBoundingClientRect().top", place
         )
@@ -455,12 +517,16 @@ def test_who_comes_to_a_place_stands_there(site, served, browser):
         "a phone lays out the whole page before it shows any of it"
     )
     for _ in range(12):
+        above = page.evaluate("scrollY")
         page.mouse.wheel(0, 1000)
-        page.wait_for_timeout(100)
-    seen = "() => [...document.querySelectorAll('.bd-article p')].findIndex(p => p.getBoundingClientRect().top > 0)"
+        page.wait_for_function("above => scrollY > above + 900", arg=above)
+        settle_here(page)
+    seen = """() => [...document.querySelectorAll('.bd-article p')]
+        .findIndex(p => p.getBoundingClientRect().top > 0)"""
     before = page.evaluate(seen)
     page.reload(wait_until="load")
-    page.wait_for_timeout(1500)
+    page.wait_for_function("scrollY > 0")
+    settle_here(page)
     assert abs(page.evaluate(seen) - before) < 3 < before, (
         "a page that is reloaded is no longer where it was"
     )
@@ -468,42 +534,45 @@ def test_who_comes_to_a_place_stands_there(site, served, browser):
     page.close()
 
 
-def test_each_page_counts_its_figures_and_tables_from_one(site):
-    for name in pages(site):
-        seen = re.findall(
-            r'caption-number">(Figure|Table|Code) (?:\d+\.)?(\d+) ',
-            (site / name).read_text("utf-8"),
-        )
-        for kind in {kind for kind, _ in seen}:
+def test_each_page_counts_its_figures_and_tables_from_one(site, pages):
+    kinds = set()
+    for name in pages:
+        text = (site / name).read_text("utf-8")
+        seen = re.findall(r'caption-number">(Figure|Table|Code) (?:\d+\.)?(\d+) ', text)
+        assert len(seen) == text.count("caption-number"), f"{name}: a caption says no number"
+        kinds |= {kind for kind, _ in seen}
+        for kind in kinds:
             numbers = [int(number) for what, number in seen if what == kind]
             assert numbers == list(range(1, len(numbers) + 1)), (
                 f"{name}: {kind}s are numbered {numbers}"
             )
+    assert kinds == {"Figure", "Table", "Code"}
 
 
-def test_a_formula_that_cannot_stand_as_mathml_is_named():
+def test_a_formula_that_cannot_stand_as_mathml_is_named(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "_ext")  # as Sphinx does
+    from maths import mathml
+
     assert "&#x1D421;" in mathml(r"\mathbf h_t", "inline"), "a bold h is a letter of its own"
     assert "<mtable" in mathml(r"\begin{aligned} a &= b \\ c &= d \end{aligned}", "block")
     with pytest.raises(ValueError, match="nonsense"):
         mathml(r"\nonsense h", "inline")
 
 
-def test_works_from_a_zip(site, browser, tmp_path):
-    """Downloaded as one file and opened from disk: no server, still maths, flip-books and search."""
+def test_works_from_a_zip(site, browser, pages, tmp_path):
+    """From one file, opened from disk: no server, still maths, flip-books and search."""
     shutil.unpack_archive(
         shutil.make_archive(str(tmp_path / "site"), "zip", site), tmp_path / "unzipped"
     )
-    folder, page = tmp_path / "unzipped", browser.new_page()
-    with_maths = [
-        name for name in pages(folder) if 'class="math' in (folder / name).read_text("utf-8")
-    ]
-    with_both = [
-        name for name in with_maths if 'class="flipbook"' in (folder / name).read_text("utf-8")
-    ]
+    folder, page = tmp_path / "unzipped", new_page(browser)
+    texts = {name: (folder / name).read_text("utf-8") for name in pages}
+    with_both = [n for n, text in texts.items() if 'class="math' in text and "flipbook-" in text]
+    assert with_both, "no page has maths and a flip-book"
     for name in with_both[:2]:
         page.goto((folder / name).as_uri())
         settle(page)
         assert page.locator("mjx-container").count(), f"{name}: no maths when opened from disk"
+        assert page.locator(".flipbook").count(), f"{name}: no flip-book when opened from disk"
         assert not flipbook_faults(page), f"{name}: when opened from disk"
     assert search(page, folder.as_uri() + "/", "vanishing"), (
         "search finds nothing when opened from disk"
@@ -511,14 +580,14 @@ def test_works_from_a_zip(site, browser, tmp_path):
     page.close()
 
 
-def test_pages_are_described(site):
+def test_pages_are_described(site, pages):
     said = {
         name: re.findall(
             r'<meta (?:content="([^"]*)" [^>]*)?name="description"(?: content="([^"]*)")?|'
             r'<meta content="([^"]*)"[^>]*name="description"',
             (site / name).read_text("utf-8"),
         )
-        for name in pages(site)
+        for name in pages
         if name not in ("404.html", "search.html")
     }
     assert not [name for name, found in said.items() if not any(any(each) for each in found)]
@@ -535,7 +604,8 @@ PLANTED = {  # kind of fault: what is put into a page to have it
     "size": '<img alt="A dot." src="../_static/mark.svg">',
     "maths": r'<span class="math notranslate nohighlight">left raw</span>',
     "weight": f"<!--{os.urandom(500_000).hex()}-->",
-    "flip-book": '<div class="flipbook"><input type="range" aria-label="x"><div class="flipbook-frames">still</div></div>',
+    "flip-book": '<div class="flipbook"><input type="range" aria-label="x">'
+    '<div class="flipbook-frames">still</div></div>',
     "axe": '<p style="color: #aaa; background: #fff">faint</p>',
     "link": '<a href="nowhere.html">x</a>',
     "anchor": '<a href="index.html#nowhere">x</a>',
@@ -544,13 +614,13 @@ PLANTED = {  # kind of fault: what is put into a page to have it
 
 
 @pytest.mark.parametrize("kind", PLANTED)
-def test_each_check_sees_a_planted_fault(site, served, browser, kind):
+def test_each_check_sees_a_planted_fault(site, built, served, browser, kind):
     planted = site / "book" / "planted.html"
     page = (site / "book" / "index.html").read_text("utf-8")
     planted.write_text(page.replace("</article>", PLANTED[kind] + "</article>"), "utf-8")
     try:
         faults = (
-            link_faults(site, "book/planted.html")
+            link_faults(site, built.base, "book/planted.html")
             if kind in ("link", "anchor", "colab")
             else axe_faults(browser, served + "book/planted.html")
             if kind == "axe"
@@ -562,7 +632,7 @@ def test_each_check_sees_a_planted_fault(site, served, browser, kind):
 
 
 def test_search_and_toggle_can_fail(site, served, browser):
-    page = browser.new_page(color_scheme="light")
+    page = new_page(browser, color_scheme="light")
     assert not search(page, served, "xylophonic")
     planted = site / "book" / "planted.html"
     planted.write_text(

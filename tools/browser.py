@@ -20,3 +20,10 @@ def find_browser():
     """The program that CHROME names, else the first one on the path; None if there is none."""
     names = [os.environ["CHROME"]] if os.environ.get("CHROME") else NAMES
     return next(filter(None, map(shutil.which, names)), None)
+
+
+def new_page(browser, **how):
+    """A page of a browser that waits as long as it takes."""
+    page = browser.new_page(**how)
+    page.set_default_timeout(HANGS)
+    return page
