@@ -4,4 +4,5 @@ import sys
 
 for stream in (sys.stdout, sys.stderr):
     if hasattr(stream, "reconfigure"):  # a kernel's has none
-        stream.reconfigure(encoding="utf-8")  # results hold ±, whatever the machine's locale
+        # Results hold ±, and students' names anything, whatever the machine's locale.
+        stream.reconfigure(encoding="utf-8", errors="backslashreplace")

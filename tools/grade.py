@@ -537,9 +537,6 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
 def main(argv: Sequence[str] | None = None) -> int:
     """Grade a class; returns the exit code."""
     a = arguments(argv)
-    for stream in sys.stdout, sys.stderr:
-        if hasattr(stream, "reconfigure"):  # a notebook's has not
-            stream.reconfigure(errors="backslashreplace")  # a name that the terminal cannot show
     try:
         if fcntl is None or not_here():
             raise SystemExit(not_here() or WINDOWS)
