@@ -122,9 +122,12 @@ function reach(parts) {
 }
 addEventListener("toggle", event => reach([event.target]), true); // what was folded has a width only now
 let turning, width;
-new ResizeObserver(([text]) => { // a window, a screen that is turned, a menu that is folded
+const turned = new ResizeObserver(([text]) => { // a window, a screen that is turned, a menu that is folded
   if (text.contentRect.width === width) return;
   width = text.contentRect.width;
   clearTimeout(turning);
   turning = setTimeout(() => reach(finished), 300);
-}).observe(document.querySelector(".bd-article"));
+});
+addEventListener("DOMContentLoaded", () => {
+  for (const text of document.querySelectorAll(".bd-article")) turned.observe(text);
+});

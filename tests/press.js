@@ -99,7 +99,7 @@ window.press = (() => {
       if (box.bottom < 0 || box.top > innerHeight || !box.width || !box.height) continue;
       const style = getComputedStyle(node);
       if (style.visibility !== "visible") continue;
-      const colours = node.closest(CONTROLS) ? "" : `${style.color} ${style.backgroundColor}`;
+      const colours = node.closest("a, button, summary, label, input, select, textarea, [role=button]") ? "" : `${style.color} ${style.backgroundColor}`;
       const text = [...node.childNodes].filter(each => each.nodeType === Node.TEXT_NODE).map(each => each.data).join("");
       seen.push(`${number(node)} ${[box.x, box.y, box.width, box.height].map(Math.round)} ${colours} ${text}`);
     }
@@ -126,7 +126,9 @@ window.press = (() => {
     const anchor = node.href && new URL(node.href).hash;
     if (anchor && location.hash === anchor) history.replaceState(null, "", location.pathname + location.search);
     happened = [];
+    if (document.activeElement !== node) document.activeElement.blur(); // from where the last press has led
     before = {
+      focus: document.activeElement,
       scroll: scrollY,
       look: looks, open: node.parentElement.open, value: node.value,
       checked: node.checked, expanded: node.getAttribute("aria-expanded"), left: node.scrollLeft, top: node.scrollTop,
@@ -155,6 +157,8 @@ window.press = (() => {
         if (node.tabIndex < 0) return "was found to scroll no more";
         return node.scrollLeft !== before.left || node.scrollTop !== before.top ? "scrolls" : "";
       default: {
+        const field = document.activeElement;
+        if (field !== before.focus && field.matches("input, textarea")) return "leads to a field";
         if (before.expanded !== null && before.expanded === node.getAttribute("aria-expanded")) return "";
         const [done] = happened.flatMap(Object.entries).filter(([what, how]) => what !== "copies" || how.trim());
         return done ? `${done[0]}` : looksElse() ? "changes the page" : "";

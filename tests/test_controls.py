@@ -66,9 +66,10 @@ class Reader:
         self.context.set_default_timeout(HANGS)
         self.context.add_init_script(path=PRESS)
         self.page = self.context.new_page()
+        self.faults, self.pressed, self.todo = [], [], []
+        self.page.on("pageerror", lambda error: self.faults.append(f"a script stops: {error}"))
         self.page.goto(url)
         self.page.evaluate("press.begin()")
-        self.faults, self.pressed, self.todo = [], [], []
 
     def notice(self, path):
         """Put what is offered now for the first time at the head of what is to be pressed."""
@@ -95,12 +96,9 @@ class Reader:
 
     def press(self, control, path):
         """What is wrong; "" if nothing is, or if the control does not show to such a reader."""
-        if (
-            self.how.by != "key"
-            and control.kind == "box"
-            or self.how.by == "tap"
-            and not control.shown
-        ):
+        if control.kind == "box" and self.how.by != "key":
+            return ""
+        if not control.shown and self.how.by == "tap":  # no pointer rests on it
             return ""
         place = self.go_to(control)
         if isinstance(place, str) and (control.shown or place != "hidden"):
@@ -272,7 +270,7 @@ ELSEWHERE = {  # what is put at the head of a page's body, and the control that 
 def test_planted_faults_are_found(site, served, browser):
     text = (site / "book" / "index.html").read_text("utf-8")
     planted, address = site / "book" / "planted.html", f"{served}book/planted.html"
-    controls = "".join(f"<p>{made.format(name)}</p>" for (name, _), made in PLANTED.items())
+    controls = "".join(f"<div>{made.format(name)}</div>" for (name, _), made in PLANTED.items())
     planted.write_text(text.replace("</article>", controls + SOUND + "</article>"), "utf-8")
     faults = []
     for how in (PHONE, PHONE_KEYS):
