@@ -91,12 +91,14 @@ window.press = (() => {
   // its tooltip, a control's colours.
   function look() {
     const within = "math, mjx-container, pre, svg"; // taken as a whole
+    const article = document.querySelector("article");
+    const far = box => box.bottom < 0 || box.top > innerHeight;
     const seen = [], walk = document.createTreeWalker(document.body, NodeFilter.SHOW_ELEMENT, node =>
-      !node.checkVisibility({ contentVisibilityAuto: true }) || node.parentElement.matches(within) || node.matches("script, .tooltip, [role=tooltip]")
-        ? NodeFilter.FILTER_REJECT : NodeFilter.FILTER_ACCEPT);
+      node.parentElement.matches(within) || node.matches("script, .tooltip, [role=tooltip]") || !node.checkVisibility()
+        || article?.contains(node) && far(node.getBoundingClientRect()) ? NodeFilter.FILTER_REJECT : NodeFilter.FILTER_ACCEPT);
     while (walk.nextNode()) {
       const node = walk.currentNode, box = node.getBoundingClientRect();
-      if (box.bottom < 0 || box.top > innerHeight || !box.width || !box.height) continue;
+      if (far(box) || !box.width || !box.height) continue;
       const style = getComputedStyle(node);
       if (style.visibility !== "visible") continue;
       const colours = node.closest("a, button, summary, label, input, select, textarea, [role=button]") ? "" : `${style.color} ${style.backgroundColor}`;

@@ -9,6 +9,7 @@ screen), copies, prints or asks for a page.
 import itertools
 import json
 import re
+from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -207,18 +208,20 @@ def control_faults(browser, url, how, wanted=lambda control: True, patience=HANG
 
 
 def test_every_control_does_something(served, browser, pages):
-    """The pages by turns: each in one way, and in each way once what the pages share."""
-    pressed, faults = set(), []
+    """The pages by turns, each in one way. What many pages share is pressed once in each way; of
+    what a page's text holds again and again (a button to copy, an answer) three are pressed."""
+    pressed, faults = Counter(), []
     for name, how in zip(pages, itertools.cycle(hows("light", "dark"))):
 
-        def first_time(control, how=how):
-            shared = how.width, how.by, control.kind, control.name, control.to
-            if control.article or shared not in pressed:
-                pressed.add(shared)
-                return True
-            return False
+        def wanted(control, name=name, how=how):
+            if control.article:
+                alike = name, control.kind, control.to or control.kind == "box" or control.name
+            else:
+                alike = how.width, how.by, control.kind, control.name, control.to
+            pressed[alike] += 1
+            return pressed[alike] <= (3 if control.article else 1)
 
-        faults += [f"{name}, {f}" for f in control_faults(browser, served + name, how, first_time)]
+        faults += [f"{name}, {f}" for f in control_faults(browser, served + name, how, wanted)]
     assert not faults, "\n".join(faults)
     assert len(pressed) > 20 * len(pages)
 
