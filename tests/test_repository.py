@@ -16,11 +16,16 @@ from tools.program import program
 from tools.terms import terms
 
 ROOT = Path(__file__).resolve().parents[1]
-CONFIG = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))
+CONFIG = {  # not this repository's own: the tests must hold wherever the course lives
+    "repository": {"url": "https://github.com/example/course", "branch": "main"},
+    "launch_buttons": {"colab_url": "https://colab.research.google.com"},
+    "html": {"favicon": "x.svg"},
+    "sphinx": {"config": {"numfig": True}},
+}
 
 
 def config(html_baseurl=None, baseurl=None, **of_repository):
-    """_config.yml with another repository or another address of the site."""
+    """A _config.yml with another repository or another address of the site."""
     changed = deepcopy(CONFIG)
     changed["repository"].update(of_repository)
     if html_baseurl is not None:
@@ -72,7 +77,12 @@ def test_a_book_in_a_folder_of_its_repository():
         assert here.colab_url("a.ipynb").endswith("/blob/gh/main/courses/rnns/a.ipynb")
         assert here.raw_url.endswith("/raw/gh/main/courses/rnns")
         assert here.file_url("data/x").endswith("/blob/gh/main/courses/rnns/data/x")
-        assert here.site == "https://example.github.io/vanilla-rnns/"
+        assert here.site == "https://example.github.io/course/"
+
+
+def test_a_folder_is_written_as_addresses_write_it():
+    here = repository.parse(config(path_to_book="my courses/Übung"))
+    assert here.file_url("x").endswith("/blob/main/my%20courses/%C3%9Cbung/x")
 
 
 @pytest.mark.parametrize("where", ["html_baseurl", "baseurl"])
@@ -99,6 +109,11 @@ def test_a_domain_of_ones_own_wins_everywhere(where, url):
         ({"path_to_book": "https://x"}, "repository.path_to_book"),
         ({"html_baseurl": "rnns.example.org"}, "html_baseurl is 'rnns.example.org'"),
         ({"html_baseurl": "ftp://x/"}, "html_baseurl is 'ftp://x/'"),
+        ({"html_baseurl": "https://rnns example.org"}, "html_baseurl is"),
+        ({"html_baseurl": "https://rnns.example.org/index.html"}, "html_baseurl is"),
+        ({"url": "https://github.com/ada/.."}, "repository.url"),
+        ({"url": "https://github.com/-ada/rnns"}, "repository.url"),
+        ({"path_to_bok": "x"}, "repository has no use for path_to_bok"),
     ],
 )
 def test_what_cannot_be_served_is_refused_in_a_sentence(changed, says):
@@ -115,16 +130,42 @@ def test_a_part_that_is_missing_is_named(key, says):
         repository.parse({k: v for k, v in CONFIG.items() if k != key})
 
 
+@pytest.mark.parametrize(
+    "text, says",
+    [
+        ("repository: [", "_config.yml, line 1: is not YAML"),
+        ("url https://x\nrepository:\n  url: x", "_config.yml, line 2: is not YAML"),
+        ("", "_config.yml: it is empty"),
+        ("repository: https://github.com/ada/rnns", "_config.yml: repository is 'https://"),
+        ("html_baseurl: https://x.org\n", "html_baseurl stands where nothing reads it"),
+        ("sphinx:\n  html_baseurl: https://x.org\n", "stands where nothing reads it"),
+        ("html:\n  base_url: https://x.org\n", "base_url stands where nothing reads it"),
+    ],
+)
+def test_a_file_of_another_shape_is_told_in_a_sentence(text, says, tmp_path, monkeypatch):
+    if "base" in text:
+        text += "repository: {url: https://github.com/ada/rnns, branch: main}\n"
+    (tmp_path / "_config.yml").write_text(text, encoding="utf-8")
+    monkeypatch.setattr(repository, "ROOT", tmp_path)
+    with pytest.raises(repository.ConfigError) as refused:
+        repository.course.__wrapped__()
+    assert says in str(refused.value) and "\n" not in str(refused.value)
+
+
 def test_nobody_else_reads_or_types_the_address():
     """One reader: no other code takes an address from _config.yml or builds one."""
     here = repository.course()
     own = {ROOT / "tools" / "repository.py", Path(__file__).resolve()}
     code = [p for d in ("tools", "_ext", "bench") for p in (ROOT / d).rglob("*.py") if p not in own]
-    typed = re.compile(rf"github\.io|raw\.githubusercontent\.com/(?!googlecolab)|{here.name}")
+    own_name = re.escape(f"{here.owner}/{here.name}")
+    typed = re.compile(rf"github\.io|raw\.githubusercontent\.com/(?!googlecolab)|{own_name}")
     assert not [p.name for p in code if typed.search(p.read_text("utf-8"))]
 
 
 # ---------------------------------------------------------------- a fork
+
+
+FORK = "http://github.com/Ada-of-a-fork/ada-of-a-fork.github.io.git/"
 
 
 @pytest.fixture(scope="module")
@@ -134,10 +175,11 @@ def fork(tmp_path_factory):
     wanted = shutil.ignore_patterns(".*", "_build", "vendor", "__pycache__")
     shutil.copytree(ROOT, folder, ignore=wanted)
     path = folder / "_config.yml"
-    old = CONFIG["repository"]["url"]
-    text = path.read_text("utf-8")
-    assert text.count(old) == 1
-    path.write_text(text.replace(old, "http://github.com/Ada/ada.github.io.git/"), "utf-8")
+    theirs = yaml.safe_load(path.read_text("utf-8"))
+    theirs["repository"] = {"url": FORK, "branch": "main"}
+    theirs["sphinx"]["config"].pop("html_baseurl", None)
+    theirs["html"].pop("baseurl", None)
+    path.write_text(yaml.safe_dump(theirs), "utf-8")
     return folder
 
 
@@ -160,10 +202,9 @@ def test_another_address_stales_nothing_and_is_written_without_a_run(fork):
     for path in stamps:
         text = path.read_text("utf-8")
         assert not [address for address in old.addresses if address in text], path
-        assert "https://ada.github.io/" in text
-    assert "https://github.com/Ada/ada.github.io/raw/main" in (
-        fork / "book" / "forward-pass.ipynb"
-    ).read_text("utf-8")
+        assert "https://ada-of-a-fork.github.io/" in text
+    page = (fork / "book" / "forward-pass.ipynb").read_text("utf-8")
+    assert "https://github.com/Ada-of-a-fork/ada-of-a-fork.github.io/raw/main" in page
 
 
 def stamp(path):
@@ -173,7 +214,7 @@ def stamp(path):
 def test_an_address_beside_another_change_is_stale(fork):
     """Only the address may differ: a changed word and changed code are still seen."""
     for old, new, says in (
-        ("Vanilla RNNs](", "Vanilla RNN](", "the text changed"),
+        (f"*From [{terms().title}](", "*From [Another course](", "the text changed"),
         ("torch.manual_seed(", "torch.manual_seed(1 + ", "code was edited"),
     ):
         path = next(p for p in fork.glob("book/*.ipynb") if old in p.read_text("utf-8"))
@@ -184,10 +225,10 @@ def test_an_address_beside_another_change_is_stale(fork):
         assert code == 1 and f"{path.stem}.md (" in said and says in said, said
 
 
-def test_an_address_that_cannot_be_served_ends_publish_and_build_with_one_sentence(fork):
+def test_an_address_that_cannot_be_served_ends_publish_and_build(fork):
     path = fork / "_config.yml"
     whole = path.read_text("utf-8")
-    path.write_text(whole.replace("http://github.com", "https://gitlab.com"), "utf-8")
+    path.write_text(whole.replace(FORK, "https://gitlab.com/ada/rnns"), "utf-8")
     try:
         code, said = run_publish(fork, "--check")
         assert code == 2 and said.startswith("_config.yml: repository.url is"), said
@@ -252,12 +293,17 @@ def test_a_magic_stands_for_itself():
 
 
 def test_every_made_notebook_says_where_it_is_from_and_on_which_terms():
-    here, say = repository.course(), terms()
+    say, sites = terms(), set()
     for path in sorted(ROOT.glob("*/*.ipynb")):
-        last = json.loads(path.read_text("utf-8"))["cells"][-1]
+        notebook = json.loads(path.read_text("utf-8"))
+        last = notebook["cells"][-1]
         text = "".join(last["source"])
-        assert here.page_url(f"{path.parent.name}/{path.stem}") in text, path
+        site, *_ = notebook["metadata"]["course"]["addresses"]
+        sites.add(site)  # a fork's notebooks lead where they came from until it runs make publish
+        assert f"{site}{path.parent.name}/{path.stem}.html" in text, path
         assert say.code.url in text and say.text.url in text, path
         assert last["metadata"]["tags"] == ["remove-cell"], path  # the site says it in its footer
+    assert len(sites) == 1, "run: make publish"
     page = publish.read_page(ROOT / "book" / "forward-pass.md")
+    here = repository.course()
     assert here.file_url("data/README.md") in page.notebook.cells[-1].source

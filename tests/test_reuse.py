@@ -13,6 +13,12 @@ from tools import terms
 ROOT = Path(__file__).resolve().parents[1]
 CONFIG = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
 CITATION = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+CLONE = (
+    subprocess.run(
+        ["git", "ls-files", "--error-unmatch", ROOT / "LICENSE"], capture_output=True, cwd=ROOT
+    ).returncode
+    == 0
+)
 CHANGES = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 
 
@@ -25,9 +31,19 @@ def test_the_citation_is_whole():
 
 def test_the_same_title_and_authors_everywhere():
     found = terms.terms()
-    assert found.title == CONFIG["title"] and " and ".join(found.authors) == CONFIG["author"]
-    notice = f"Copyright (c) {CONFIG['copyright']} {CONFIG['author']}"
-    assert notice in terms.LICENSE.read_text(encoding="utf-8"), f"LICENSE should say {notice!r}"
+    says = "title and authors of CITATION.cff and title and author of _config.yml differ"
+    assert (found.title, " and ".join(found.authors)) == (CONFIG["title"], CONFIG["author"]), says
+    text = terms.LICENSE.read_text(encoding="utf-8")
+    notice = re.escape(CONFIG["copyright"]) + ",? " + re.escape(CONFIG["author"])
+    says = f"LICENSE should name {CONFIG['copyright']} and {CONFIG['author']}"
+    assert "Copyright (c)" not in text or re.search(rf"Copyright \(c\) {notice}", text), says
+    landing = (ROOT / "book" / "index.md").read_text(encoding="utf-8")
+    options = CONFIG["sphinx"]["config"]["html_theme_options"]
+    for where, title in {
+        "_config.yml: html_theme_options.logo.text": options["logo"]["text"],
+        "book/index.md: the first heading": re.search(r"^# (.*)$", landing, re.M)[1],
+    }.items():
+        assert title == found.title, f"{where} is {title!r}; CITATION.cff says {found.title!r}"
 
 
 def test_the_overview_of_licences_is_true():
@@ -35,7 +51,10 @@ def test_the_overview_of_licences_is_true():
     found = terms.terms()
     says = "LICENSE-text.md must say what CITATION.cff and LICENSE say"
     assert found.text.name in table and found.text.url in table, says
-    assert terms.LICENSE.read_text(encoding="utf-8").split("\n")[0] in table, says
+    assert terms.first_line(terms.LICENSE) in table, says
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    for licence in found.text, found.code:
+        assert licence.name in readme, f"README.md must name the licence {licence.name}"
     for link in re.findall(r"\]\((?!http)([^)]+)\)", table):
         assert (ROOT / link).exists(), f"LICENSE-text.md leads to {link}, which is not there"
 
@@ -64,13 +83,20 @@ def test_how_to_cite():
 @pytest.mark.parametrize(
     "change, says",
     [
-        (("license: CC-BY-4.0", "license: WTFPL"), "CITATION.cff: 'WTFPL' is not among"),
-        (("version: 1.0.0\n", ""), "CITATION.cff has no 'version'"),
+        ((r"^license: .*", "license: WTFPL"), "CITATION.cff: 'WTFPL' is not among"),
+        ((r"^version: .*\n", ""), "CITATION.cff has no 'version'"),
+        ((r"^license: .*", "license: [MIT, WTFPL]"), "CITATION.cff has another shape"),
+        ((r"^authors:\n", "authors: Ada\n"), "CITATION.cff is not YAML"),
+        ((r"^authors:\n( .*\n)+", "authors: Ada\n"), "CITATION.cff has another shape"),
+        ((r"^  - name: .*", "  - alias: ada"), "an author has neither name"),
     ],
 )
 def test_a_citation_that_lacks_something_is_told(change, says, tmp_path, monkeypatch):
     path = tmp_path / "CITATION.cff"
-    path.write_text(terms.CITATION.read_text(encoding="utf-8").replace(*change), encoding="utf-8")
+    whole = terms.CITATION.read_text(encoding="utf-8")
+    changed = re.sub(*change, whole, flags=re.M)
+    assert changed != whole
+    path.write_text(changed, encoding="utf-8")
     monkeypatch.setattr(terms, "CITATION", path)
     with pytest.raises(terms.TermsError, match=re.escape(says)):
         terms.terms.__wrapped__()
@@ -87,7 +113,7 @@ def ignored(*paths):
     return set(done.stdout.split("\n")) - {""}
 
 
-@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="not a clone")
+@pytest.mark.skipif(not CLONE, reason="not a clone: what is committed cannot be told")
 def test_students_data_is_not_committed():
     """What grading writes holds names, answers and grades; its default place is the repository."""
     written = {
@@ -108,7 +134,7 @@ def test_students_data_is_not_committed():
     assert written - ignored(*written) == set()
 
 
-@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="not a clone")
+@pytest.mark.skipif(not CLONE, reason="not a clone: what is committed cannot be told")
 def test_nothing_of_the_course_is_ignored():
     done = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, encoding="utf-8")
     assert not ignored(*done.stdout.split())

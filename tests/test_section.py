@@ -11,6 +11,8 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from tools.terms import terms
+
 ROOT = Path(__file__).resolve().parents[1]
 KINDS = {
     "fig": "figure",
@@ -23,7 +25,7 @@ TEXT = "text"
 
 MAP = [  # what is taught, page, place
     # the opening
-    ("the epigraph, in our words", "index", "Vanilla RNNs", TEXT),
+    ("the epigraph, in our words", "index", terms().title, TEXT),
     ("what you will be able to do", "index", "What you will be able to do", TEXT),
     ("the exercises", "index", "Exercises", TEXT),
     # 1. the recurrence

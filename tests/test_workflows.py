@@ -16,6 +16,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from tools import lock
+from tools.repository import course
 
 ROOT = Path(__file__).resolve().parents[1]
 WORKFLOWS = {
@@ -75,8 +76,8 @@ def faults(workflows):
                 others = set(workflow["jobs"]) - {name}
                 if not {"test", "site"} <= others <= set(job.get("needs", [])):
                     yield f"{where} does not wait for all other jobs, test and site among them"
-                if "github.ref == 'refs/heads/main'" not in job.get("if", ""):
-                    yield f"{where} publishes other branches than main"
+                if f"github.ref == 'refs/heads/{course().branch}'" not in job.get("if", ""):
+                    yield f"{where} publishes other branches than {course().branch}"
 
 
 def test_the_workflows_are_sound():
@@ -98,7 +99,7 @@ def planted(change):
     "change, says",
     [
         (lambda jobs: jobs["deploy"]["needs"].remove("test"), "does not wait"),
-        (lambda jobs: jobs["deploy"].update({"if": "always()"}), "other branches than main"),
+        (lambda jobs: jobs["deploy"].update({"if": "always()"}), "other branches than"),
         (lambda jobs: jobs["site"].pop("permissions"), "must say what it may do"),
         (lambda jobs: jobs["site"].update(permissions="write-all"), "must say what it may do"),
         (lambda jobs: jobs["site"]["permissions"].update(contents="write"), "may write contents"),
@@ -114,7 +115,9 @@ def test_a_planted_fault_is_found(change, says):
 def test_a_commit_is_tested_once():
     """By the push on main, by the pull request elsewhere."""
     triggers = WORKFLOWS["course.yml"][ON]
-    assert triggers["push"] == {"branches": ["main"]} and "pull_request" in triggers
+    published = course().branch
+    says = f"_config.yml publishes {published}: name it in course.yml, at push and at deploy"
+    assert triggers["push"] == {"branches": [published]} and "pull_request" in triggers, says
     assert not {"push", "pull_request"} & set(WORKFLOWS["weekly.yml"][ON])
 
 

@@ -9,10 +9,14 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote
 
 ROOT = Path(__file__).resolve().parents[1]
-GITHUB = re.compile(r"(?:https?://)?(?:www\.)?github\.com/([A-Za-z0-9-]+)/([\w.-]+?)(?:\.git)?/*")
+GITHUB = re.compile(
+    r"(?:https?://)?(?:www\.)?github\.com/([a-z0-9](?:-?[a-z0-9])*)/([\w.-]*?[\w-])(?:\.git)?/*",
+    re.I | re.A,
+)
+OF_REPOSITORY = {"url", "branch", "path_to_book", "provider"}  # the keys that Jupyter Book reads
 RAW_LINE = re.compile(r'^RAW = "[^"]*"$', re.M)  # of tools/data.py, here and in a made page
 
 
@@ -69,12 +73,22 @@ def course() -> Course:
     """The course, as this repository's _config.yml describes it."""
     import yaml
 
-    return parse(yaml.safe_load((ROOT / "_config.yml").read_text("utf-8")))
+    try:
+        return parse(yaml.safe_load((ROOT / "_config.yml").read_text("utf-8")))
+    except yaml.YAMLError as error:
+        where = getattr(error, "problem_mark", None)
+        line = f", line {where.line + 1}" if where else ""
+        raise ConfigError(f"_config.yml{line}: is not YAML; {error}".split("\n")[0]) from None
 
 
 def parse(config: dict[str, Any]) -> Course:
     """The course that a _config.yml describes; raises ConfigError where it cannot be served."""
-    repository = config.get("repository") or {}
+    repository = part(config, "repository")
+    if unknown := ", ".join(map(str, repository.keys() - OF_REPOSITORY)):
+        raise ConfigError(
+            f"_config.yml: repository has no use for {unknown};"
+            f" it may have {', '.join(sorted(OF_REPOSITORY))}"
+        )
     owner, name = owner_and_name(repository.get("url"))
     return Course(
         owner=owner,
@@ -84,6 +98,17 @@ def parse(config: dict[str, Any]) -> Course:
         site=base_url(config) or pages_url(owner, name),
         colab=colab_server(config),
     )
+
+
+def part(config: Any, name: str) -> dict[str, Any]:
+    """What stands below a key of _config.yml."""
+    found = config.get(name) if isinstance(config, dict) else None
+    if found is not None and not isinstance(found, dict) or not isinstance(config, dict):
+        what = f"{name} is {found!r}" if isinstance(config, dict) else "it is empty"
+        raise ConfigError(
+            f"_config.yml: {what}; {name} needs lines of its own below it, key: value"
+        )
+    return found or {}
 
 
 def owner_and_name(url: Any) -> tuple[str, str]:
@@ -115,17 +140,26 @@ def folder(path: Any) -> str:
             f"_config.yml: repository.path_to_book is {path!r}. Name the folder of the repository"
             ' in which _config.yml lies, "courses/rnns", or leave it empty.'
         )
-    return "/".join(parts)
+    return quote("/".join(parts))
 
 
 def base_url(config: dict[str, Any]) -> str | None:
     """The site's address where _config.yml gives one (a domain of one's own), else None."""
-    sphinx = (config.get("sphinx") or {}).get("config") or {}
-    url = sphinx.get("html_baseurl") or (config.get("html") or {}).get("baseurl")
+    html, sphinx = part(config, "html"), part(config, "sphinx")
+    elsewhere = [*config, *sphinx, *(key for key in html if key != "baseurl")]
+    if lost := next(
+        (key for key in elsewhere if re.fullmatch(r"(html_)?base_?url", str(key))), None
+    ):
+        raise ConfigError(
+            f"_config.yml: {lost} stands where nothing reads it;"
+            " write html_baseurl below sphinx: config:"
+        )
+    url = part(sphinx, "config").get("html_baseurl") or html.get("baseurl")
     if not url:
         return None
-    parts = urlsplit(str(url))
-    if parts.scheme not in ("http", "https") or not parts.netloc or parts.query or parts.fragment:
+    if not re.fullmatch(r"https?://[\w.-]+(:\d+)?(/[\w.~%-]+)*/?", str(url)) or str(url).endswith(
+        ".html"
+    ):
         raise ConfigError(
             f"_config.yml: html_baseurl is {url!r}. Write the whole address of the site,"
             " https://rnns.example.org/, or take the line away: GitHub Pages' address follows"
@@ -136,7 +170,7 @@ def base_url(config: dict[str, Any]) -> str | None:
 
 def colab_server(config: dict[str, Any]) -> str:
     """Where Colab is served."""
-    url = str((config.get("launch_buttons") or {}).get("colab_url") or "")
+    url = str(part(config, "launch_buttons").get("colab_url") or "")
     if not url.startswith("https://"):
         raise ConfigError(
             f"_config.yml: launch_buttons.colab_url is {url!r}."
@@ -161,7 +195,7 @@ def set_addresses(app: Any, config: Any) -> None:
     try:
         here = course()
     except ConfigError as error:
-        raise Refused(str(error)) from None  # Sphinx shows the sentence without a traceback
+        raise Refused(str(error)) from None  # else the sentence is lost among Sphinx's own
     config.html_baseurl = here.site
     config.html_theme_options.update(
         repository_url=here.url, repository_branch=here.branch, path_to_docs=here.folder

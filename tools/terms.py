@@ -77,15 +77,22 @@ def licence(found, file):
 
 def author(entry):
     """The name of a person or of a group."""
-    return entry.get("name") or " ".join(
-        entry[part]
-        for part in ("given-names", "name-particle", "family-names", "name-suffix")
-        if part in entry
-    )
+    parts = ("given-names", "name-particle", "family-names", "name-suffix")
+    name = entry.get("name") or " ".join(entry[part] for part in parts if part in entry)
+    if not name:
+        raise TermsError(f"{CITATION.name}: an author has neither name nor family-names")
+    return name
+
+
+def first_line(path):
+    """The first line of a file that is not empty, without the blanks around it."""
+    lines = map(str.strip, path.read_text(encoding="utf-8").split("\n"))
+    return next(filter(None, lines), "")
 
 
 @cache
 def terms():
+    """What CITATION.cff and LICENSE say; raises TermsError where they do not say it."""
     try:
         said = yaml.safe_load(CITATION.read_text(encoding="utf-8"))
         return Terms(
@@ -94,9 +101,18 @@ def terms():
             version=str(said["version"]),
             year=str(said["date-released"])[:4],
             text=licence(said["license"], CITATION.name),
-            code=licence(LICENSE.read_text(encoding="utf-8").split("\n")[0].strip(), LICENSE.name),
+            code=licence(first_line(LICENSE), LICENSE.name),
         )
     except KeyError as error:
         raise TermsError(
             f"{CITATION.name} has no {error}; the site and the notebooks say it"
+        ) from None
+    except FileNotFoundError as error:
+        raise TermsError(f"there is no {Path(error.filename).name}; bring it back") from None
+    except yaml.YAMLError as error:
+        raise TermsError(f"{CITATION.name} is not YAML: {error}".replace("\n", " ")) from None
+    except (AttributeError, TypeError):
+        raise TermsError(
+            f"{CITATION.name} has another shape than it needs: keys with one value each, one"
+            " license, and authors as a list, each with a name"
         ) from None
