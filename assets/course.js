@@ -3,6 +3,16 @@ if (location.protocol === "file:") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = f
 const maths = new URL("vendor/mathjax/startup.js", document.currentScript.src);
 // Who reloads a page or comes back to it wants the place where he was: then all of it is laid out at once (course.css).
 if (performance.getEntriesByType("navigation")[0]?.type !== "navigate") document.documentElement.classList.add("whole");
+// So does who follows a link within the page: from there he may come back, and what lies between must not change its height.
+addEventListener("click", event => {
+  const link = event.target.closest?.("a[href*='#']"), { classList } = document.documentElement;
+  if (!link || link.pathname !== location.pathname || classList.contains("whole")) return;
+  const { top } = link.getBoundingClientRect();
+  classList.add("whole");
+  scrollBy({ top: link.getBoundingClientRect().top - top, behavior: "instant" }); // it stays where it was pressed
+}, true);
+// A tooltip is for a pointer that rests on a button. Kept for the focus, too, it would lie over the page after each press.
+for (const button of document.querySelectorAll("[data-bs-toggle=tooltip]")) button.dataset.bsTrigger = "hover";
 addEventListener("DOMContentLoaded", () => {
   // The arrows of the menu say what they unfold.
   for (const summary of document.querySelectorAll("nav.bd-links details > summary"))

@@ -432,8 +432,11 @@ def test_icons_show_in_contrast_themes(served, browser, scheme):
             forced_colors="active",
             color_scheme=scheme,
         )
+        # Nothing may move between finding an icon and its picture: no formula that is set anew,
+        # no section that is laid out late.
+        page.route("**/mathjax/**", lambda route: route.abort())
         page.goto(served + "book/recurrence.html")
-        page.evaluate("document.documentElement.classList.add('whole')")  # nothing moves
+        page.evaluate("document.documentElement.classList.add('whole')")
         assert not icon_faults(page), f"{width} px"
         page.add_style_tag(content="[class*='fa-'] { background: currentColor !important }")
         assert icon_faults(page), "a contrast theme takes the background away"
@@ -649,3 +652,47 @@ def test_search_and_toggle_can_fail(site, served, browser):
     finally:
         planted.unlink()
         page.close()
+
+
+@pytest.mark.parametrize("screen", [PHONE, DESK], ids=["phone", "desk"])
+def test_who_follows_a_link_within_the_page_comes_back_to_it(served, browser, screen):
+    page = new_page(browser, viewport=screen)
+    page.route("**/mathjax/**", lambda route: route.abort())  # no formula grows meanwhile
+    page.goto(served + "book/recurrence.html", wait_until="load")
+    links = page.locator("article a.reference[href^='#equation-']")
+    link = links.nth(links.count() // 2)
+    link.evaluate("""async link => {  // as a reader comes to it: from the top, part by part
+        while (link.getBoundingClientRect().top > innerHeight / 2) {
+            scrollBy({ top: 300, behavior: "instant" });
+            await new Promise(requestAnimationFrame);
+        }
+    }""")
+    where = "link => link.getBoundingClientRect().top"
+    before = link.evaluate(where)
+    link.click()
+    page.wait_for_function("location.hash && scrollY > 0")
+    bar = page.locator(".bd-header-article").bounding_box()
+    target = page.locator(":target").bounding_box()
+    assert target["y"] >= bar["y"] + bar["height"] - 1, "the equation stands under the bar"
+    page.go_back()
+    page.wait_for_function("!location.hash")
+    page.evaluate(
+        "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+    )
+    assert abs(link.evaluate(where) - before) < 20
+    page.close()
+
+
+def test_a_tooltip_goes_when_the_pointer_does(served, browser):
+    page = new_page(browser, viewport=DESK)
+    page.clock.install()  # tooltips come and go after a time: the test's own clock says when
+    page.goto(served + "book/index.html", wait_until="load")
+    button = page.locator("button[title='Fullscreen mode'], .btn-fullscreen-button").first
+    button.hover()
+    page.clock.run_for(3000)
+    assert page.locator(".tooltip").count() == 1
+    button.click()
+    page.mouse.move(600, 600)
+    page.clock.run_for(3000)
+    assert page.locator(".tooltip").count() == 0
+    page.close()
