@@ -72,6 +72,7 @@ window.press = (() => {
   async function aim(which, byKey) {
     const node = nodes[which];
     if (!offered(node)) return "gone";
+    getSelection().removeAllRanges(); // what was copied last; this may take the focus, too
     if (byKey) node.focus();
     for (let frames = 0, last = ""; frames < 600; frames++) {
       const { x, y, width, height } = node.getBoundingClientRect();
@@ -124,7 +125,6 @@ window.press = (() => {
     let looks = "";
     if (["summary", "button", "value"].includes(kind(node)))
       for (let frames = 0; frames < 60 && looks !== (looks = look()); frames++) await frame(); // "Back to top" comes a little later
-    getSelection().removeAllRanges();
     const anchor = node.href && new URL(node.href).hash;
     if (anchor && location.hash === anchor) history.replaceState(null, "", location.pathname + location.search);
     happened = [];
@@ -176,7 +176,7 @@ window.press = (() => {
     const box = (heading ?? place)?.getClientRects()[0];
     const atTheEnd = scrollY + innerHeight >= document.documentElement.scrollHeight - 5;
     if (!box || box.top < -5 || box.top > innerHeight * (atTheEnd ? 1 : 0.35)) return false;
-    const hit = document.elementFromPoint(Math.min(box.left + 5, innerWidth - 1), Math.min(box.top + Math.min(box.height / 2, 20), innerHeight - 1));
+    const hit = document.elementFromPoint(Math.max(0, Math.min(box.left, innerWidth - 6)) + 5, Math.min(box.top + Math.min(box.height / 2, 20), innerHeight - 1));
     return Boolean(hit) && (place.contains(hit) || hit.contains(place));
   }
   async function outcome(which, patience) {
