@@ -387,7 +387,10 @@ def test_paper_is_light_and_whole(served, browser):
         settle(page)
         folded = page.locator("article details:not([open])").count()
         page.emulate_media(media="print", color_scheme=scheme)
-        page.wait_for_function("document.documentElement.dataset.theme === 'light'")
+        page.wait_for_function(  # the page hears of it a moment later
+            "!document.querySelector('article details:not(.hide, [open])')"
+        )
+        assert page.evaluate("document.documentElement.dataset.theme") == "light"
         assert not paper_faults(page)
         shot = page.locator(".bd-article figure > img").first.screenshot()
         figures.append(Image.open(io.BytesIO(shot)).convert("RGB"))
@@ -395,8 +398,9 @@ def test_paper_is_light_and_whole(served, browser):
         assert all(frame.is_visible() for frame in frames.all()) and frames.count() > 1
         page.emulate_media(media="screen", color_scheme=scheme)
         page.wait_for_function(
-            "scheme => document.documentElement.dataset.theme === scheme", arg=scheme
+            "document.querySelector('article details:not(.hide, [open])') !== null"
         )
+        assert page.evaluate("document.documentElement.dataset.theme") == scheme
         assert page.locator("article details:not([open])").count() == folded > 10
         page.evaluate("""addEventListener('beforeprint', () => {
             window.seen = document.documentElement.dataset.theme;
