@@ -8,7 +8,9 @@ INSTALL := $(BIN)/python -m pip install --quiet --constraint requirements.lock
 UV := uv==0.13.9
 export OMP_NUM_THREADS := 1
 # Tests that need no browser and nothing of Linux (the shield around students' code, /proc): what must hold on macOS, too.
-PORTABLE := cells colab lock notation plain prose publish repository reuse samples section style workflows
+PORTABLE := course/test_cells course/test_notation course/test_prose course/test_section pages/test_colab \
+  pages/test_colab_text pages/test_publish pages/test_samples site/test_reuse test_lock test_repository test_style \
+  test_workflows
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:  # a half-made .venv is not taken for a whole one
@@ -48,7 +50,7 @@ test-tools: .venv/all  ## the tests of the tools alone: no notebook of the cours
 	$(PYTEST) tests
 
 test-portable: .venv/all  ## those of them that need neither a browser nor Linux
-	$(PYTEST) $(PORTABLE:%=tests/test_%.py)
+	$(PYTEST) $(PORTABLE:%=tests/%.py)
 
 lint: .venv/lint  ## check the code's style and layout
 	$(BIN)/ruff check
@@ -64,17 +66,17 @@ lock: | $(BIN)/python  ## write requirements.lock from the lists: what they chan
 	  --custom-compile-command "make lock" requirements.txt --output-file requirements.lock
 
 colab: .venv/all  ## run every notebook alone in an empty folder with Colab's packages
-	$(BIN)/python -m tools.colab $(NOTEBOOKS)
+	$(BIN)/python -m tools.pages.colab $(NOTEBOOKS)
 
 publish: .venv/all  ## run and make again what is stale, FORCE=1 all; ACCEPT=1 publishes numbers that moved
-	$(BIN)/python -m tools.publish $(if $(ACCEPT),--accept) $(if $(FORCE),--force) $(PAGES)
+	$(BIN)/python -m tools.pages.publish $(if $(ACCEPT),--accept) $(if $(FORCE),--force) $(PAGES)
 
 serve: book  ## open the built site at http://localhost:8000
 	$(BIN)/python -m http.server --directory _build/html --bind 127.0.0.1 8000
 
 grade: .venv/all  ## grade a class: make grade SUBMISSIONS=folder [OUT=grades.csv] [JOBS=2]
 	@test -n "$(SUBMISSIONS)" || { echo "Name the folder or zip of students' notebooks: make grade SUBMISSIONS=folder"; exit 2; }
-	$(BIN)/python -m tools.grade "$(SUBMISSIONS)" "$(or $(OUT),grades.csv)" $(if $(JOBS),--jobs $(JOBS))
+	$(BIN)/python -m tools.grading.grade "$(SUBMISSIONS)" "$(or $(OUT),grades.csv)" $(if $(JOBS),--jobs $(JOBS))
 
 bench: .venv/all  ## measure what a published number costs; writes bench/results.md (ten minutes, on a quiet machine)
 	$(BIN)/python -m bench.bench

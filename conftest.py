@@ -1,4 +1,4 @@
-"""Teach nbval about samples: pytest runs notebooks again and compares by tools/compare.py's rule.
+"""Teach nbval about samples: pytest compares a re-run by the rule of tools/pages/compare.py.
 
 A sample is an output whose metadata holds `sample: {name, values, …}`. On the machine that
 published it, its values must come again to the last bit; elsewhere they may differ by chance. All
@@ -14,8 +14,8 @@ import pytest
 from nbval.kernel import RunningKernel
 from nbval.plugin import IPyNbCell, IPyNbFile
 
-from tools import compare
-from tools.waits import CELL_SECONDS
+from tools.pages import compare
+from tools.pages.waits import CELL_SECONDS
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
 

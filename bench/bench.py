@@ -21,9 +21,9 @@ import nbformat
 import torch
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from tools import compare, publish
+from tools.pages import compare, publish
+from tools.repository import ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "bench" / "results.md"
 PAGE = "worked-example"  # whose cell is measured
 PUBLISHED = ROOT / "solutions" / "first-steps.md"  # of which a copy is published
@@ -147,6 +147,7 @@ def commands(folder):
     """Rows: seconds of validating, publishing and building."""
     python = sys.executable
     pytest = [python, "-m", "pytest", "-q", "-n0"]
+    publish = [python, "-m", "tools.pages.publish"]
     notebooks = sorted((ROOT / "solutions").glob("*.ipynb"))
     source = (
         folder / PUBLISHED.parent.name / PUBLISHED.name
@@ -173,11 +174,17 @@ def commands(folder):
     )
     yield (
         f"`publish --force` of {PUBLISHED.stem}",
-        seconds_of([python, "-m", "tools.publish", "--force", source]),
+        seconds_of([*publish, "--force", source]),
     )
     source.write_text(f"{source.read_text(encoding='utf-8')}\nOne more line.\n", encoding="utf-8")
-    yield "`publish` after an edit of its text", seconds_of([python, "-m", "tools.publish", source])
-    yield "`publish --check` of everything", seconds_of([python, "-m", "tools.publish", "--check"])
+    yield (
+        "`publish` after an edit of its text",
+        seconds_of([*publish, source]),
+    )
+    yield (
+        "`publish --check` of everything",
+        seconds_of([*publish, "--check"]),
+    )
     yield "the site, from nothing", seconds_of(build)
     yield "the site, nothing changed", seconds_of(build)
 

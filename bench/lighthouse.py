@@ -22,9 +22,10 @@ import tempfile
 import threading
 from pathlib import Path
 
-from tools.browser import find_browser
+from tools.repository import ROOT
+from tools.site.browser import find_browser
 
-SITE = Path(__file__).resolve().parents[1] / "_build" / "html"
+SITE = ROOT / "_build" / "html"
 LIGHTHOUSE = "lighthouse@12.8.2"
 CATEGORIES = {"performance": 95, "accessibility": 95, "best-practices": 95, "seo": 95}
 ON_A_PHONE = {**CATEGORIES, "performance": 90}

@@ -16,9 +16,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tools.browser import HANGS, QUIET, find_browser
+from tools.repository import ROOT
+from tools.site.browser import HANGS, QUIET, find_browser
 
-ROOT = Path(__file__).parents[1]
 NOT_PAGES = {"genindex.html", "index.html"}  # made by Sphinx: an empty index, a redirect
 
 

@@ -11,11 +11,12 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tools import publish, repository
-from tools.program import program
+from tools import repository
+from tools.pages import publish
+from tools.pages.program import program
+from tools.repository import ROOT
 from tools.terms import terms
 
-ROOT = Path(__file__).resolve().parents[1]
 CONFIG = {  # not this repository's own: the tests must hold wherever the course lives
     "repository": {"url": "https://github.com/example/course", "branch": "main"},
     "launch_buttons": {"colab_url": "https://colab.research.google.com"},
@@ -156,7 +157,7 @@ def test_nobody_else_reads_or_types_the_address():
     """One reader: no other code takes an address from _config.yml or builds one."""
     here = repository.course()
     own = {ROOT / "tools" / "repository.py", Path(__file__).resolve()}
-    code = [p for d in ("tools", "_ext", "bench") for p in (ROOT / d).rglob("*.py") if p not in own]
+    code = [p for d in ("tools", "bench") for p in (ROOT / d).rglob("*.py") if p not in own]
     own_name = re.escape(f"{here.owner}/{here.name}")
     typed = re.compile(rf"github\.io|raw\.githubusercontent\.com/(?!googlecolab)|{own_name}")
     assert not [p.name for p in code if typed.search(p.read_text("utf-8"))]
@@ -184,7 +185,7 @@ def fork(tmp_path_factory):
 
 
 def run_publish(folder, *options):
-    command = [sys.executable, "-m", "tools.publish", *options]
+    command = [sys.executable, "-m", "tools.pages.publish", *options]
     done = subprocess.run(command, cwd=folder, capture_output=True, encoding="utf-8")
     return done.returncode, done.stdout + done.stderr
 

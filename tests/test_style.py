@@ -4,14 +4,13 @@ import ast
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-from tools.waits import CELL_SECONDS
+from tools.pages.waits import CELL_SECONDS
+from tools.repository import ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
-FOLDERS = "_ext", "bench", "data", "tests", "tools"
+FOLDERS = "bench", "data", "tests", "tools"
 SOURCES = sorted(p for f in FOLDERS for p in (ROOT / f).rglob("*.py")) + [ROOT / "conftest.py"]
 
 
@@ -117,4 +116,4 @@ def test_a_cell_has_one_time_limit(pytestconfig):
     assert pytestconfig.option.nbval_cell_timeout == CELL_SECONDS
     pattern = re.compile(r"^\w*CELL_SECONDS = [\d.]+|nbval-cell-timeout=\d", re.M)
     others = {path.name for path in SOURCES if pattern.search(path.read_text(encoding="utf-8"))}
-    assert others == {"waits.py"}, "take tools.waits.CELL_SECONDS"
+    assert others == {"waits.py"}, "take tools.pages.waits.CELL_SECONDS"

@@ -7,7 +7,6 @@ import re
 import subprocess
 import sys
 from importlib.metadata import packages_distributions
-from pathlib import Path
 
 import nbformat
 import pytest
@@ -16,9 +15,8 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from tools import lock
-from tools.repository import course
+from tools.repository import ROOT, course
 
-ROOT = Path(__file__).resolve().parents[1]
 WORKFLOWS = {
     path.name: yaml.safe_load(path.read_text(encoding="utf-8"))
     for path in sorted((ROOT / ".github" / "workflows").glob("*.yml"))
@@ -133,13 +131,13 @@ def test_the_weekly_report_hears_of_each_job():
 
 
 def test_what_is_called_portable_is():
-    names = re.search(r"^PORTABLE := (.*)$", MAKEFILE, re.M)[1].split()
+    names = re.search(r"^PORTABLE := ((?:.*\\\n)*.*)$", MAKEFILE, re.M)[1].replace("\\", "").split()
     for name in names:
-        path = ROOT / "tests" / f"test_{name}.py"
-        assert path.exists(), f"Makefile: PORTABLE names {path.name}, which is not there"
+        path = ROOT / "tests" / f"{name}.py"
+        assert path.exists(), f"Makefile: PORTABLE names {name}, which is not there"
         source = path.read_text(encoding="utf-8")
         found = re.findall(
-            r"^from tools import .*\b(sandbox|grade)\b|^import (playwright)", source, re.M
+            r"^from tools\.grading import .*\b(sandbox|grade)\b|^import (playwright)", source, re.M
         )
         assert not found, f"{path.name} needs {found}"
 
@@ -240,7 +238,7 @@ class NotInstalled:
             raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
 
 sys.meta_path.insert(0, NotInstalled)
-from tools import colab
+from tools.pages import colab
 print(colab.check(Path({notebook!r}), sys.executable)[0])
 """
 

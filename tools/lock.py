@@ -2,14 +2,14 @@
 
 import re
 from importlib.metadata import PackageNotFoundError, distribution
-from pathlib import Path
 
 from packaging.markers import default_environment
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-ROOT = Path(__file__).resolve().parents[1]
+from tools.repository import ROOT
+
 LISTS = [ROOT / "requirements-site.txt", ROOT / "requirements.txt"]
 LOCK = ROOT / "requirements.lock"
 

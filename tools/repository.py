@@ -17,7 +17,7 @@ GITHUB = re.compile(
     re.I | re.A,
 )
 OF_REPOSITORY = {"url", "branch", "path_to_book", "provider"}  # the keys that Jupyter Book reads
-RAW_LINE = re.compile(r'^RAW = "[^"]*"$', re.M)  # of tools/data.py, here and in a made page
+RAW_LINE = re.compile(r'^RAW = "[^"]*"$', re.M)  # of tools/shipped/data.py, here and in a made page
 
 
 class ConfigError(ValueError):

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import yaml
 
-ROOT = Path(__file__).resolve().parents[1]
+from tools.repository import ROOT
+
 CITATION, LICENSE = ROOT / "CITATION.cff", ROOT / "LICENSE"
 KNOWN = {  # as CITATION.cff or LICENSE name it: its short name, and where its text stands
     "CC-BY-4.0": ("CC BY 4.0", "https://creativecommons.org/licenses/by/4.0/"),
