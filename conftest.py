@@ -1,106 +1,36 @@
-"""Teach nbval about samples: pytest compares a re-run by the rule of tools/pages/compare.py.
+"""nbval that understands samples: pytest re-runs notebooks and compares as publish does.
 
-A sample is an output whose metadata holds `sample: {name, values, …}`. On the machine that
-published it, its values must come again to the last bit; elsewhere they may differ by chance. All
-other text is compared as text.
+Its classes are subclassed: the kernel waits as long as it takes, and outputs are compared by
+tools/pages/compare.py.
 """
 
+import os
 import time
-from functools import cache
+from collections.abc import Iterator
+from pathlib import Path
 from queue import Empty
+from typing import Any
 
-import nbval.plugin
 import pytest
-from nbval.kernel import RunningKernel
+from nbformat import NotebookNode
+from nbval.kernel import CURRENT_ENV_KERNEL_NAME, RunningKernel
 from nbval.plugin import IPyNbCell, IPyNbFile
 
 from tools.pages import compare
-from tools.pages.waits import CELL_SECONDS
+from tools.pages.kernel import CELL_SECONDS, ONE_THREAD
+from tools.pages.stamp import Stamp, this_machine
 
-WIDGET = "application/vnd.jupyter.widget-view+json"
-
-
-@cache
-def machine():
-    return compare.machine()
+os.environ.update(ONE_THREAD)  # before anything loads torch: here and in each kernel
 
 
-def pytest_configure(config):
+def pytest_configure(config: pytest.Config) -> None:
     config.option.nbval_cell_timeout = CELL_SECONDS
-    config.option.nbval_kernel_startup_timeout = CELL_SECONDS
 
 
-def pytest_collectstart(collector):
-    if isinstance(
-        collector, IPyNbFile
-    ):  # pictures are never compared: the numbers they rest on are samples
-        collector.skip_compare += ("image/svg+xml", "application/pdf")
-
-
-def pytest_itemcollected(item):
-    if isinstance(item, IPyNbCell):
-        item.compare_outputs = lambda test, ref, exact=item.compare_outputs: compare_outputs(
-            item, test, ref, exact
-        )
-
-
-def compare_outputs(item, new, old, exact):
-    """nbval's comparison of a cell's outputs, with the samples compared as samples."""
-    stamp = item.parent.nb.metadata.get("published", {})
-    same_machine = machine().items() <= stamp.items()
-    problems = compare.outputs_moved(old, new, same_machine)
-    old_rest, new_rest = (
-        [snapped for snapped in map(plain, outputs) if snapped] for outputs in (old, new)
-    )
-    for before, after in zip(old_rest, new_rest):
-        snap(before, after)
-    same = exact(new_rest, old_rest)
-    where = (
-        "the machine that published it"
-        if same_machine
-        else f"another machine ({machine()['processor']})"
-    )
-    item.comparison_traceback += [
-        f"On {where}, {item.parent.path.name} says something else:"
-    ] * bool(problems) + problems
-    return same and not problems
-
-
-def plain(output):
-    """A copy of an output to compare as text; None for a sample or an exact value.
-
-    Of a flip-book only its name and its values are text: its frames are pictures, its live face is
-    a kernel's.
-    """
-    if {"sample", "exact"} & output.get("metadata", {}).keys():
-        return None
-    copy = type(output)(output)
-    if "data" in copy:
-        drawn = {WIDGET, "text/html"} if "flipbook" in output.get("metadata", {}) else {WIDGET}
-        copy["data"] = {k: v for k, v in copy["data"].items() if k not in drawn}
-    return copy
-
-
-def snap(old, new):
-    """Give `new` the published text where they differ only in a float's last digit."""
-    for before, after, key in (
-        (old, new, "text"),
-        (old.get("data", {}), new.get("data", {}), "text/plain"),
-        (old.get("data", {}), new.get("data", {}), "text/html"),
-    ):
-        if isinstance(before.get(key), str) and isinstance(after.get(key), str):
-            if compare.text_moved(before[key], after[key]) is None:
-                after[key] = before[key]
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_call(item):
-    if not isinstance(item, IPyNbCell):
-        return
-    if item.cell.execution_count is None and item.parent.path.parent.name != "exercises":
-        pytest.fail(
-            "this cell is not executed in the published notebook; run: make publish", pytrace=False
-        )
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    if file_path.suffix == ".ipynb":
+        return Notebook.from_parent(parent, path=file_path)
+    return None
 
 
 class Kernel(RunningKernel):
@@ -110,7 +40,7 @@ class Kernel(RunningKernel):
     and it notices a kernel's death at the cell's limit only.
     """
 
-    def get_message(self, stream, timeout=None):
+    def get_message(self, stream: str, timeout: float | None = None) -> dict[str, Any]:
         if timeout == 1:  # nbval's own loop at the start: it asks again
             return super().get_message(stream, timeout=timeout)
         deadline = time.monotonic() + CELL_SECONDS
@@ -124,4 +54,45 @@ class Kernel(RunningKernel):
                     raise
 
 
-nbval.plugin.RunningKernel = Kernel  # nbval asks nobody which kernel to use
+class Notebook(IPyNbFile):
+    """A made notebook: its cells run in one kernel of this Python, in its own folder."""
+
+    def setup(self) -> None:
+        self.kernel = Kernel(CURRENT_ENV_KERNEL_NAME, str(self.path.parent), CELL_SECONDS)
+
+    def collect(self) -> Iterator["Cell"]:
+        for item in super().collect():
+            parts = {"cell_num": item.cell_num, "cell": item.cell, "options": item.options}
+            yield Cell.from_parent(self, name=item.name, **parts)
+
+    @property
+    def exactly(self) -> bool:
+        """Whether numbers must come again to the last bit: this machine has published them."""
+        stamp = Stamp.of(self.nb)
+        return stamp is not None and stamp.machine.gives_the_same(this_machine())
+
+
+class Cell(IPyNbCell):
+    """A code cell: it must run, and show again what is published."""
+
+    def runtest(self) -> None:
+        students = self.parent.path.parent.name == "exercises"
+        if self.cell.execution_count is None and not students:
+            pytest.fail(
+                "this cell is not executed in the published notebook; run: make publish",
+                pytrace=False,
+            )
+        super().runtest()
+
+    def compare_outputs(
+        self, test: list[NotebookNode], ref: list[NotebookNode], skip_compare: object = None
+    ) -> bool:
+        """Whether the outputs `test` say what the published ones, `ref`, say."""
+        exactly = self.parent.exactly
+        found = compare.cell_changes(ref, test, exactly)
+        faults = [str(change) for change in found if change.kind is not compare.Kind.CHANCE]
+        elsewhere = f"another machine ({this_machine().processor})"
+        where = "the machine that published it" if exactly else elsewhere
+        head = f"On {where}, {self.parent.path.name} says something else:"
+        self.comparison_traceback = [head, *faults] if faults else []
+        return not faults

@@ -30,6 +30,25 @@ class Built(NamedTuple):
 
 
 @pytest.fixture(scope="session")
+def validate():
+    """What pytest says of notebooks outside the course: validate(folder, *notebooks, **variables).
+
+    Variables of the environment may tell the kernels that they are on another processor.
+    """
+
+    def run(folder, *notebooks, **variables):
+        command = [sys.executable, "-m", "pytest", "-c", ROOT / "pytest.ini", "-p", "conftest"]
+        command += ["--color=no", "-q", "-n0", "--rootdir", folder, *(notebooks or [folder])]
+        environment = {**os.environ, **variables, "PYTHONPATH": str(ROOT)}
+        done = subprocess.run(
+            command, cwd=ROOT, env=environment, capture_output=True, encoding="utf-8"
+        )
+        return done.stdout + done.stderr
+
+    return run
+
+
+@pytest.fixture(scope="session")
 def built(tmp_path_factory):
     """The site and what its build said: built once in a run; each process has a copy of its own."""
     own = tmp_path_factory.getbasetemp()

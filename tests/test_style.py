@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tools.pages.waits import CELL_SECONDS
+from tools.pages.kernel import CELL_SECONDS
 from tools.repository import ROOT
 
 FOLDERS = "bench", "data", "tests", "tools"
@@ -116,4 +116,4 @@ def test_a_cell_has_one_time_limit(pytestconfig):
     assert pytestconfig.option.nbval_cell_timeout == CELL_SECONDS
     pattern = re.compile(r"^\w*CELL_SECONDS = [\d.]+|nbval-cell-timeout=\d", re.M)
     others = {path.name for path in SOURCES if pattern.search(path.read_text(encoding="utf-8"))}
-    assert others == {"waits.py"}, "take tools.pages.waits.CELL_SECONDS"
+    assert others == {"kernel.py"}, "take tools.pages.kernel.CELL_SECONDS"

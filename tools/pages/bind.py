@@ -83,6 +83,10 @@ def in_prose(text):
 
 def bind(markdown, samples, exacts):
     """`markdown` with its bindings filled in from {name: record} of samples and exact values."""
+    samples = {
+        k: {a: b for a, b in vars(v).items() if b not in (None, False)} for k, v in samples.items()
+    }  # TEMP
+    exacts = {k: vars(v) for k, v in exacts.items()}
 
     def value(match):
         return field(samples, exacts, *match.groups())

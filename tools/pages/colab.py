@@ -5,116 +5,136 @@
 Checked: nothing is imported beyond torch, numpy, matplotlib, IPython, ipywidgets and the standard
 library; no Markdown that only the site knows; data comes from the repository (served here by a
 local server); an untouched exercise says "Not attempted yet" and nothing worse; solutions and pages
-run with their asserts, and their numbers are the published ones up to chance. Without --python a
-venv is made in .venv-colab with Python 3.13, where there is one, from colab-pins.txt beside this
-file (with the versions of --freeze).
+run with their asserts, and say what is published, up to chance. Without --python a venv is made in
+.venv-colab with Python 3.13, where there is one, from colab-pins.txt beside this file (with the
+versions of --freeze).
 """
 
 import argparse
 import ast
-import json
+import asyncio
 import os
-import platform
 import re
-import subprocess
 import sys
-import tempfile
 import time
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 
 import nbformat
+from nbformat import NotebookNode
 
-from tools.pages import compare
 from tools.pages.colab_text import raw
-from tools.pages.waits import NBCLIENT
-from tools.repository import RAW_LINE, ROOT
+from tools.pages.colab_venv import colab_python, pinned, versions
+from tools.pages.compare import Kind, changes
+from tools.pages.notebook import code_cells
+from tools.pages.run import Environment, RunError, run
+from tools.repository import ROOT
 
-PINS = ROOT / "tools" / "pages" / "colab-pins.txt"
-VENV = ROOT / ".venv-colab"
-PYTHON = "3.13"  # Colab's
 THERE = {"torch", "numpy", "matplotlib", "IPython", "ipywidgets", *sys.stdlib_module_names}
 NOT_ATTEMPTED = re.compile(r"Not attempted yet: [\w-]+")
 
 
-def code_cells(notebook):
-    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+@dataclass(frozen=True)
+class Verdict:
+    """What became of one notebook."""
+
+    path: Path
+    faults: list[str]
+    fetched: list[str]  # the paths of the files that it downloaded
+    seconds: float
+
+    def __str__(self) -> str:
+        line = f"{'BAD' if self.faults else 'ok '}  {self.path.parent.name}/{self.path.name}"
+        line += f", {self.seconds:.0f} s"
+        line += f", fetched {' '.join(self.fetched)}" if self.fetched else ""
+        return "\n     ".join([line, *self.faults])
 
 
-def unfit(notebook):
+# ---------------------------------------------------------------- without running it
+
+
+def unfit(notebook: NotebookNode) -> list[str]:
     """What can be told without running it, as sentences."""
-    found = []
-    for cell in code_cells(notebook):
-        if (
-            "remove-cell" in cell.metadata.get("tags", [])
-            and cell.metadata.get("cellView") != "form"
-        ):
-            found.append("a cell that the site leaves out stands open")
-        try:
-            tree = ast.parse(re.sub(r"^\s*[%!].*$", "", cell.source, flags=re.M))
-        except SyntaxError as error:
-            found.append(f"a cell is not Python: {error}")
-            continue
-        names = [
-            alias.name for n in ast.walk(tree) if isinstance(n, ast.Import) for alias in n.names
-        ]
-        names += [n.module or "." for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)]
-        found += [
-            f"imports {name}, which is not in Colab or not for students"
-            for name in names
-            if name.split(".")[0] not in THERE
-        ]
+    found = [fault for cell in code_cells(notebook) for fault in unfit_code(cell)]
     texts = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
     return found + [
         f"shows {what} as it is typed: {line}" for text in texts for what, line in raw(text)
     ]
 
 
-def said(outputs, name):
-    return "".join(o.text for o in outputs if o.output_type == "stream" and o.name == name)
+def unfit_code(cell: NotebookNode) -> Iterator[str]:
+    """What of a code cell does not fit Colab, as sentences."""
+    if "remove-cell" in cell.metadata.get("tags", []) and cell.metadata.get("cellView") != "form":
+        yield "a cell that the site leaves out stands open"
+    try:
+        tree = ast.parse(re.sub(r"^\s*[%!].*$", "", cell.source, flags=re.M))
+    except SyntaxError as error:
+        yield f"a cell is not Python: {error}"
+        return
+    for node in ast.walk(tree):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        names += [node.module or "."] if isinstance(node, ast.ImportFrom) else []
+        for name in names:
+            if name.split(".")[0] not in THERE:
+                yield f"imports {name}, which is not in Colab or not for students"
 
 
-def untouched_says(notebook):
+# ---------------------------------------------------------------- run as in Colab
+
+
+async def check(path: Path, python: Path | str) -> Verdict:
+    """What is wrong with a made notebook when that Python runs it alone."""
+    notebook, started = nbformat.read(path, as_version=4), time.monotonic()
+    untouched = path.parent.name == "exercises"
+    with data_server() as (address, fetched):
+        place = Environment(Path(python), raw_url=address, may_fail=untouched)
+        try:
+            ran = (await run(notebook, place)).notebook
+        except RunError as error:
+            said = [f"does not run: {error}"]
+        else:
+            said = untouched_says(ran) if untouched else numbers_moved(notebook, ran)
+    return Verdict(path, unfit(notebook) + said, fetched, time.monotonic() - started)
+
+
+def numbers_moved(published: NotebookNode, ran: NotebookNode) -> list[str]:
+    """What a solution or a page says otherwise than published, beyond chance."""
+    found = changes(published, ran, exactly=False)
+    return [str(change) for change in found if change.kind is not Kind.CHANCE]
+
+
+def untouched_says(notebook: NotebookNode) -> list[str]:
     """What an unsolved exercise, run from top to bottom, says beside 'Not attempted yet'."""
     found, answers = [], 0
     for number, cell in enumerate(code_cells(notebook)):
         for output in cell.outputs:
+            if output.output_type == "stream" and output.name == "stderr":
+                found.append(f"code cell {number} warns: {output.text[-300:]}")
             if output.output_type == "error":
-                text = "\n".join(output.traceback)
-                answers += bool(NOT_ATTEMPTED.fullmatch(text.strip()))
-                if not NOT_ATTEMPTED.fullmatch(text.strip()):
+                text = "\n".join(output.traceback).strip()
+                if NOT_ATTEMPTED.fullmatch(text):
+                    answers += 1
+                else:
                     found.append(f"code cell {number} says: {text[-300:]}")
-        if warning := said(cell.outputs, "stderr"):
-            found.append(f"code cell {number} warns: {warning[-300:]}")
     return found + ([] if answers else ["no cell says 'Not attempted yet'"])
 
 
-def numbers_moved(old, new):
-    """What a solution or a page says otherwise than published."""
-    found = []
-    for number, (before, after) in enumerate(zip(code_cells(old), code_cells(new), strict=True)):
-        lines = compare.outputs_moved(before.outputs, after.outputs, exactly=False)
-        if why := compare.text_moved(said(before.outputs, "stdout"), said(after.outputs, "stdout")):
-            lines.append(f"printed {why}")
-        found += [f"code cell {number}: {line}" for line in lines]
-    return found
-
-
 @contextmanager
-def repository():
-    """The address of a server of the repository's data folder, and a list of what it handed out."""
-    fetched = []
+def data_server() -> Iterator[tuple[str, list[str]]]:
+    """The address of a server of the repository's data, and a list of what it handed out."""
+    fetched: list[str] = []
 
     class Handler(SimpleHTTPRequestHandler):
-        def do_GET(self):
+        def do_GET(self) -> None:
             fetched.append(self.path)
             super().do_GET() if self.path.startswith("/data/") else self.send_error(404)
 
-        def log_message(self, *_):
+        def log_message(self, *_: object) -> None:
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=str(ROOT)))
@@ -125,184 +145,44 @@ def repository():
         server.shutdown()
 
 
-def run_alone(notebook, python, address, whole):
-    """Run a notebook in an empty folder with that Python; return what it became.
-
-    Raises what a cell raises if `whole`.
-    """
-    from jupyter_client.kernelspec import KernelSpecManager
-    from jupyter_client.manager import AsyncKernelManager
-    from nbclient import NotebookClient
-
-    run = nbformat.from_dict(notebook)
-    for cell in code_cells(run):
-        cell.source, cell.outputs = RAW_LINE.sub(f'RAW = "{address}"', cell.source), []
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        for name in ("kernels/colab", "alone", "tmp", "home"):
-            Path(folder, name).mkdir(parents=True)
-        command = [str(python), "-m", "ipykernel_launcher", "-f", "{connection_file}"]
-        Path(folder, "kernels/colab/kernel.json").write_text(
-            json.dumps({"argv": command, "display_name": "", "language": "python"}),
-            encoding="utf-8",
-        )
-        kernel = AsyncKernelManager(
-            kernel_name="colab",
-            kernel_spec_manager=KernelSpecManager(kernel_dirs=[f"{folder}/kernels"]),
-        )
-        environment = {
-            k: v
-            for k, v in os.environ.items()
-            if not k.startswith(("PYTHON", "JUPYTER", "VIRTUAL_ENV"))
-        }
-        client = NotebookClient(
-            run,
-            km=kernel,
-            **NBCLIENT,
-            allow_errors=not whole,
-            store_widget_state=False,
-            resources={"metadata": {"path": f"{folder}/alone"}},
-        )
-        client.execute(
-            cleanup_kc=True,
-            env={**environment, "HOME": f"{folder}/home", "TMPDIR": f"{folder}/tmp"},
-        )
-    return run
+# ---------------------------------------------------------------- the command line
 
 
-def check(path, python):
-    """(what is wrong with a notebook in Colab, what data it fetched)"""
-    from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+async def check_all(paths: list[Path], python: Path | str, jobs: int) -> int:
+    """Check notebooks, `jobs` at a time, and say what is found; how many are bad."""
+    free = asyncio.Semaphore(jobs)
 
-    notebook, untouched = nbformat.read(path, as_version=4), path.parent.name == "exercises"
-    found = unfit(notebook)
-    with repository() as (address, fetched):
-        try:
-            run = run_alone(notebook, python, address, whole=not untouched)
-        except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
-            return found + [f"does not run: {error}"], fetched
-    return found + (untouched_says(run) if untouched else numbers_moved(notebook, run)), fetched
+    async def one(path: Path) -> bool:
+        async with free:
+            verdict = await check(path.resolve(), python)
+            print(verdict, flush=True)
+            return bool(verdict.faults)
 
-
-def pinned(freeze=None):
-    """The pins as text; the versions are those of a `pip freeze` of Colab, if given."""
-    pins = [line for line in PINS.read_text(encoding="utf-8").splitlines() if "==" in line]
-    if freeze is None:
-        return "\n".join(pins) + "\n"
-    # torch==… or torch @ …
-    found = re.findall(r"^([\w.-]+)(?:==| @ \S*/[\w.]+-)(\d+(?:\.\d+)*)", freeze, re.M)
-    versions = {normal(name): version for name, version in found}
-    names = [pin.split("==")[0] for pin in pins]
-    if gone := [name for name in names if normal(name) not in versions]:
-        print(f"no longer in Colab: {', '.join(gone)}")
-    there = [name for name in names if normal(name) in versions]
-    return "".join(f"{name}=={versions[normal(name)]}\n" for name in there)
+    return sum(await asyncio.gather(*map(one, paths)))
 
 
-def normal(name):
-    """A package's name in the one spelling that all of its spellings share."""
-    return re.sub(r"[-_.]+", "-", name).lower()
-
-
-def runs(python, version):
-    """Whether a file is a Python of that version that can make a venv.
-
-    A version manager's shim has the name of each Python that it knows, and runs the active ones.
-    """
-    code = "import ensurepip, sys; print(*sys.version_info[:2], sep='.')"
-    try:
-        done = subprocess.run([python, "-c", code], capture_output=True, encoding="utf-8")
-    except OSError:
-        return False
-    return done.returncode == 0 and done.stdout.strip() == version
-
-
-def find_python():
-    """A Python of Colab's version that runs: on the PATH or among pyenv's; else the present one."""
-    pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
-    candidates = [Path(folder, f"python{PYTHON}") for folder in os.get_exec_path()]
-    candidates += sorted(pyenv.glob(f"versions/{PYTHON}*/bin/python"))
-    for candidate in candidates:
-        if candidate.exists() and runs(candidate, PYTHON):
-            return str(candidate)
-    if sys.version_info[:2] != tuple(map(int, PYTHON.split("."))):
-        print(
-            f"No Python {PYTHON}, which Colab has, runs here; Python {platform.python_version()} is"
-            f" used instead. To run as Colab does, install Python {PYTHON} and put it on the PATH."
-        )
-    return sys.executable
-
-
-def colab_python(pins):
-    """The Python of a venv with these pins: made now, or kept from before."""
-    python, made_from, wanted = VENV / "bin" / "python", VENV / "made-from.txt", VENV / "pins.txt"
-    maker = find_python()
-    recipe = f"# {maker}\n{pins}"
-    if not made_from.exists() or made_from.read_text(encoding="utf-8") != recipe:
-        print(f"making {VENV.name} with {maker} and Colab's packages: takes minutes", flush=True)
-        subprocess.run([maker, "-m", "venv", "--clear", VENV], check=True)
-        wanted.write_text(recipe, encoding="utf-8")
-        install = [python, "-m", "pip", "install", "--quiet", "-r", wanted]
-        if subprocess.run(install).returncode != 0:
-            sys.exit(f"Colab's packages could not be installed for {maker}: pip says why above")
-        wanted.rename(made_from)
-    return python
-
-
-def versions(python):
-    """What a Python has of what matters, or None if it does not run or lacks some of it."""
-    code = (
-        "import sys; from importlib.metadata import version as v;"
-        " names = 'torch numpy matplotlib ipython ipykernel ipywidgets'.split();"
-        " print('Python', sys.version.split()[0], *(f', {n} {v(n)}' for n in names))"
-    )
-    try:
-        done = subprocess.run([python, "-c", code], capture_output=True, encoding="utf-8")
-    except OSError:
-        return None
-    return done.stdout.strip().replace(" ,", ",") if done.returncode == 0 else None
-
-
-def main(arguments=None):
+def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="colab", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("notebooks", nargs="*", type=Path, help="made notebooks (default: all)")
-    parser.add_argument(
-        "--freeze",
-        type=Path,
-        help="what `pip freeze` says in Colab: its versions instead of the pins'",
-    )
-    parser.add_argument(
-        "--python", help="run with this Python as it is, instead of a venv made from pins"
-    )
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="notebooks at a time")
+    add = parser.add_argument
+    add("notebooks", nargs="*", type=Path, help="made notebooks (default: all)")
+    add("--freeze", type=Path, help="what `pip freeze` says in Colab, in place of the pins")
+    add("--python", help="run with this Python as it is, instead of a venv made from pins")
+    add("--jobs", type=int, default=os.cpu_count() or 1, help="notebooks at a time")
     options = parser.parse_args(arguments)
-    paths = options.notebooks or sorted(
-        p for d in ("exercises", "solutions", "book") for p in (ROOT / d).glob("*.ipynb")
-    )
+    folders = "exercises", "solutions", "book"
+    paths = options.notebooks or sorted(p for d in folders for p in (ROOT / d).glob("*.ipynb"))
     if missing := [path for path in paths if not path.exists()]:
         parser.error(f"there is no {missing[0]}")
-    python = options.python or colab_python(
-        pinned(options.freeze and options.freeze.read_text(encoding="utf-8"))
-    )
+    freeze = options.freeze.read_text(encoding="utf-8") if options.freeze else None
+    python = options.python or colab_python(pinned(freeze))
     if (has := versions(python)) is None:
         parser.error(
             f"{python} does not run, or lacks torch, numpy, matplotlib or a Jupyter kernel"
         )
     print(has, flush=True)
-
-    def one(path):
-        started = time.monotonic()
-        found, fetched = check(path, python)
-        result = f"{'BAD' if found else 'ok '}  {path.parent.name}/{path.name}"
-        result += f", {time.monotonic() - started:.0f} s"
-        if fetched:
-            result += f", fetched {' '.join(fetched)}"
-        print(result, *(f"     {line}" for line in found), sep="\n", flush=True)
-        return bool(found)
-
-    with ThreadPoolExecutor(options.jobs) as pool:
-        bad = sum(pool.map(one, [path.resolve() for path in paths]))
+    bad = asyncio.run(check_all(paths, python, options.jobs))
     print(f"{len(paths) - bad} of {len(paths)} notebooks run in Colab")
     return int(bad > 0)
 

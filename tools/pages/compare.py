@@ -1,205 +1,172 @@
-"""Does a re-run say the same as what is published? One rule, used by publish and by pytest.
+"""What changed between two runs of a notebook: the only place that compares.
 
-python -m tools.pages.compare    for each published sample, the smallest fall that can be seen
+Publishing, pytest and the check for Colab all call it. Samples, exact values, and every other text
+that readers see are compared: printed lines, tables, captions of flip-books. Pictures are not: the
+numbers they rest on are samples.
 """
 
-import os
-import platform
 import re
-import warnings
-from decimal import Decimal
-from pathlib import Path
-from statistics import mean, stdev
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from enum import Enum
+from html.parser import HTMLParser
+from itertools import groupby
 
-import numpy as np
-from scipy import stats
+from nbformat import NotebookNode
 
-from tools.pages.bind import trained_values
-from tools.shipped.sample import faults, sample_text
-
-CHANCE = 0.001  # a sample moved when chance alone would do it less often than this
-POWER = 0.8  # the report names the change that is seen this often
-NUMBER = re.compile(r"(?<![\w.])[-−+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
+from tools.pages.chance import NUMBER, sample_moved, text_moved
+from tools.pages.notebook import Results, code_cells, outputs, results
+from tools.shipped.sample import Exact, Sample
 
 
-def machine():
-    """What single networks depend on beside the code: torch and the processor's arithmetic."""
-    import torch
+class Kind(Enum):
+    """What became of something that a notebook shows."""
 
-    cpu = Path("/proc/cpuinfo")
-    facts = cpu.read_text(encoding="utf-8") if cpu.exists() else ""
-    facts = dict(re.findall(r"^([\w ]+?)\s*: (.*)$", facts, re.M))
-    name = facts.get("model name") or platform.processor() or platform.machine()
-    kind = "/".join(facts[k] for k in ("cpu family", "model", "stepping") if k in facts)
-    forced = [
-        f"{k}={os.environ[k]}" for k in ("MKL_CBWR", "OPENBLAS_CORETYPE") if os.environ.get(k)
-    ]
-    parts = [f"{name} {kind}".strip(), torch.backends.cpu.get_cpu_capability(), *forced]
-    return {"torch": torch.__version__.split("+")[0], "processor": ", ".join(parts)}
+    MOVED = "MOVED"  # a number says something else
+    REWORDED = "words"  # only words changed
+    NEW = "new"
+    GONE = "gone"
+    CHANCE = "other"  # other values, no more than chance
 
 
-def records(outputs):
-    """A cell's samples {name: record} and exact values {name: (record, text)}."""
-    samples, exacts = {}, {}
-    for output in outputs:
-        data, metadata = output.get("data", {}), output.get("metadata", {})
-        if "sample" in metadata:
-            samples[metadata["sample"]["name"]] = metadata["sample"]
-        elif "exact" in metadata:
-            exacts[metadata["exact"]["name"]] = (metadata["exact"], data.get("text/plain", ""))
-    return samples, exacts
+@dataclass(frozen=True)
+class Change:
+    kind: Kind
+    what: str  # "sample accuracy", "code cell 4"
+    why: str = ""  # "mean 0.93 -> 0.85 (p = 2e-09)"
+
+    def __str__(self) -> str:
+        return f"{self.kind.value:6} {self.what}{': ' * bool(self.why)}{self.why}"
 
 
-def welch(old, new):
-    """p of Welch's t for a difference of means; constant samples differ certainly or not at all."""
-    if len(set(old)) == len(set(new)) == 1:
-        return 1.0 if old[0] == new[0] else 0.0
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # scipy: nearly identical values
-        return float(stats.ttest_ind(old, new, equal_var=False).pvalue)
+def changes(old: NotebookNode, new: NotebookNode, exactly: bool) -> list[Change]:
+    """What changed from notebook to notebook, whose cells may be others.
 
-
-def sample_moved(old, new, exactly):
-    """Why the new sample does not say what the published one says, or None.
-
-    exactly  same code, torch, processor and threads: the values must be the same to the last bit
+    exactly  the same code on the same machine: everything must be equal, to the last bit
     """
-    found = [f"the published sample {f}" for f in faults(**old)] + [
-        f"the new sample {f}" for f in faults(**new)
-    ]
-    changed = [k for k in ("trained", "log", "of", "fmt") if old.get(k) != new.get(k)]
-    if changed:
-        moves = ", ".join(f"{k} {old.get(k)} -> {new.get(k)}" for k in changed)
-        found.append(f"is counted differently: {moves}")
-    if len(old["values"]) != len(new["values"]):
-        found.append(f"had {len(old['values'])} values, now {len(new['values'])}")
-    if found:
-        return "; ".join(found)
-    if exactly:
-        pairs = list(zip(old["values"], new["values"]))
-        at = next((i for i, (a, b) in enumerate(pairs) if a != b), None)
-        if at is None and old.get("fingerprint") != new.get("fingerprint"):
-            return "the fingerprints differ: these are other networks"
-        if at is None:
-            return None
-        count = sum(a != b for a, b in pairs)
-        return (
-            f"{count} of {len(pairs)} values differ on the machine that published them;"
-            f" the first: {pairs[at][0]!r} -> {pairs[at][1]!r}"
-        )
-    return by_chance(old, new)
+    found = result_changes(results(outputs(old)), results(outputs(new)), exactly)
+    for number, (before, after) in enumerate(paired_cells(old, new)):
+        found += text_changes(f"code cell {number}", before.outputs, after.outputs, exactly)
+    return found
 
 
-def by_chance(old, new):
-    """Why two samples of other networks differ by more than chance, or None."""
-    a, b = old["values"], new["values"]
-    if "trained" in old:
-        a, b = trained_values(old), trained_values(new)
-        n = len(old["values"])
-        p = stats.fisher_exact([[len(a), n - len(a)], [len(b), n - len(b)]])[1]
-        if not p >= CHANCE:
-            return f"networks trained: {len(a)} -> {len(b)} of {n} (p = {p:.1g})"
-    if "log" in old:
-        a, b = np.log10(a).tolist(), np.log10(b).tolist()
-    if len(a) < 2 or len(b) < 2:
-        return None  # too few trained for a mean; their number was compared
-    p = welch(a, b)
-    if p >= CHANCE:  # written so that NaN does not pass
-        return None
-    scale = " (log10)" if "log" in old else ""
-    return f"mean{scale} {mean(a):.4g} -> {mean(b):.4g} (p = {p:.1g})"
+def cell_changes(old: list[NotebookNode], new: list[NotebookNode], exactly: bool) -> list[Change]:
+    """What changed between two lists of outputs of one cell; `old` is as it is published."""
+    edits = [Change(Kind.MOVED, "published text", why) for why in map(edited, old) if why]
+    found = result_changes(results(old), results(new), exactly)
+    return edits + found + text_changes("the cell", old, new, exactly)
 
 
-def text_moved(old, new):
-    """Why two texts differ by more than one unit of a float's last digit, or None.
+def paired_cells(
+    old: NotebookNode, new: NotebookNode
+) -> Iterator[tuple[NotebookNode, NotebookNode]]:
+    """The code cells that stand for one another: those with equal code, and what is between."""
+    before, after = code_cells(old), code_cells(new)
+    sources = [cell.source for cell in before], [cell.source for cell in after]
+    for _, i, i_end, j, j_end in SequenceMatcher(None, *sources, autojunk=False).get_opcodes():
+        yield from zip(before[i:i_end], after[j:j_end])
 
-    Words and integers must be equal.
-    """
-    if NUMBER.sub("#", old) != NUMBER.sub("#", new):
-        return f"{old!r} -> {new!r}"
-    for a, b in zip(NUMBER.findall(old), NUMBER.findall(new)):
-        if a != b and not one_unit_apart(a, b):
-            return f"{a} -> {b} in {old!r}"
+
+# ---------------------------------------------------------------- samples and exact values
+
+
+def result_changes(old: Results, new: Results, exactly: bool) -> list[Change]:
+    """What changed of what was published by name."""
+    found = [Change(Kind.GONE, name) for name in old.names if name not in new.names]
+    found += [Change(Kind.NEW, name) for name in new.names if name not in old.names]
+    for before, after in common(old.samples, new.samples):
+        what = f"sample {after.name}"
+        if why := sample_moved(before, after, exactly):
+            found.append(Change(Kind.MOVED, what, why))
+        elif before.values != after.values:
+            found.append(Change(Kind.CHANCE, what, "other values, no more than chance"))
+    for was, now in common(old.exacts, new.exacts):
+        if why := text_moved(was.text, now.text, exactly):
+            found.append(Change(Kind.MOVED, f"exact value {now.name}", why))
+    for name in (old.samples.keys() & new.exacts.keys()) | (old.exacts.keys() & new.samples.keys()):
+        found.append(Change(Kind.MOVED, name, "was a sample or an exact value, and is the other"))
+    return found
+
+
+def common(old: dict, new: dict) -> Iterator[tuple]:
+    """The values of both dicts, by the keys that both have."""
+    return ((old[name], new[name]) for name in old if name in new)
+
+
+def edited(output: NotebookNode) -> str | None:
+    """Why the text that stands for a result is not what its values say, or None."""
+    for kind, made in (("sample", Sample), ("exact", Exact)):
+        if record := output.get("metadata", {}).get(kind):
+            result = made(**record)
+            says, should = output["data"].get("text/plain"), f"{result.name}: {result.text}"
+            return None if says == should else f"the text says {says!r}, its values {should!r}"
     return None
 
 
-def one_unit_apart(a, b):
-    a, b = (Decimal(x.replace("−", "-")) for x in (a, b))
-    is_float = a.as_tuple().exponent != 0 and b.as_tuple().exponent != 0
-    return (
-        is_float
-        and a.as_tuple().exponent == b.as_tuple().exponent
-        and abs(a - b) <= Decimal(1).scaleb(a.as_tuple().exponent)
-    )
+# ---------------------------------------------------------------- all other text
 
 
-def edited(output):
-    """Why the text that stands for a sample is not what its values say, or None."""
-    record = output.get("metadata", {}).get("sample")
-    if record is None:
-        return None
-    if found := faults(**record):
-        return f"the published sample {record['name']} {'; '.join(found)}"
-    says, should = output["data"].get("text/plain"), f"{record['name']}: {sample_text(**record)}"
-    return None if says == should else f"the text says {says!r}, its values {should!r}"
+def text_changes(
+    where: str, old: list[NotebookNode], new: list[NotebookNode], exactly: bool
+) -> list[Change]:
+    """What changed of the texts that readers see beside the results."""
+    before, after = list(shown(old)), list(shown(new))
+    kinds = [[kind for kind, _ in texts] for texts in (before, after)]
+    if kinds[0] != kinds[1]:
+        was, now = (", ".join(names) or "nothing" for names in kinds)
+        return [Change(Kind.MOVED, where, f"showed {was}, now {now}")]
+    found = []
+    for (kind, text), (_, other) in zip(before, after, strict=True):
+        if why := text_moved(text, other, exactly):
+            same_numbers = NUMBER.findall(text) == NUMBER.findall(other)
+            moved = Kind.REWORDED if same_numbers else Kind.MOVED
+            found.append(Change(moved, f"{kind} of {where}", why))
+    return found
 
 
-def outputs_moved(old, new, exactly):
-    """What moved between two lists of outputs of one cell, as lines.
+def shown(outputs: Iterable[NotebookNode]) -> Iterator[tuple[str, str]]:
+    """(kind, text) of what outputs show that is no sample and no exact value.
 
-    Only samples and exact values: other output is compared elsewhere.
+    What is printed comes in pieces that chance makes: those that follow one another are one text.
     """
-    lines = [line for line in map(edited, old) if line]
-    for kind, before, after in zip(("sample", "exact value"), records(old), records(new)):
-        lines += [
-            f"{kind} {name} is published, but the cell did not give it"
-            for name in before.keys() - after.keys()
-        ]
-        lines += [
-            f"{kind} {name} is not in the published notebook"
-            for name in after.keys() - before.keys()
-        ]
-        for name in before.keys() & after.keys():
-            why = (
-                sample_moved(before[name], after[name], exactly)
-                if kind == "sample"
-                else text_moved(before[name][1], after[name][1])
-            )
-            lines += [f"{kind} {name}: {why}"] if why else []
-    return lines
+    others = (o for o in outputs if not {"sample", "exact"} & o.get("metadata", {}).keys())
+    for stream, group in groupby(others, key=lambda output: output.get("name", "")):
+        if stream:
+            yield stream, "".join(output.text for output in group)
+            continue
+        for output in group:
+            if output.output_type == "error":
+                yield "error", f"{output.ename}: {output.evalue}"
+            for kind, text in sorted(output.get("data", {}).items()):
+                if kind.startswith("text/"):
+                    yield kind, visible(text) if kind == "text/html" else text
 
 
-def visible_fall(record):
-    """(fall, sentence): the smallest fall of the mean (or of log10) seen with probability POWER."""
-    values = trained_values(record) if "trained" in record else record["values"]
-    values = np.log10(values).tolist() if "log" in record else values
-    n, sentence = len(values), []
-    fall = None
-    if n > 1:
-        critical = stats.t.ppf(1 - CHANCE / 2, 2 * n - 2) + stats.norm.ppf(POWER)
-        fall = critical * stdev(values) * (2 / n) ** 0.5
-        sentence.append(f"a factor of {10**fall:.2g}" if "log" in record else f"{fall:.2g}")
-    if "trained" in record:
-        total = len(record["values"])
-        seen = [
-            k for k in range(n) if stats.fisher_exact([[n, total - n], [k, total - k]])[1] < CHANCE
-        ]
-        sentence.append(
-            f"{n} trained falling to {max(seen)}" if seen else f"no fall of the {n} trained"
-        )
-    return fall, " or ".join(sentence)
+def visible(html: str) -> str:
+    """What readers see and hear of HTML: its text and the texts of its attributes, in order."""
+    parser = Visible()
+    parser.feed(html)
+    return re.sub(r"\s+", " ", " ".join(parser.texts)).strip()
 
 
-def main():
-    import nbformat
+class Visible(HTMLParser):
+    """Collects the text of HTML, without styles, scripts and pictures."""
 
-    for path in sorted([*Path("book").glob("*.ipynb"), *Path("solutions").glob("*.ipynb")]):
-        notebook = nbformat.read(path, as_version=4)
-        outputs = [o for c in notebook.cells if c.cell_type == "code" for o in c.outputs]
-        for name, record in records(outputs)[0].items():
-            fall = visible_fall(record)[1]
-            print(f"{path.stem:24}{name:28}{sample_text(**record):52}smallest fall seen: {fall}")
+    SPOKEN = {"alt", "title", "aria-label", "aria-valuetext", "data-value"}
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+        self.inside = ""
 
-if __name__ == "__main__":
-    main()
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.inside = tag
+        self.texts += [value for name, value in attrs if name in self.SPOKEN and value]
+
+    def handle_endtag(self, tag: str) -> None:
+        self.inside = ""
+
+    def handle_data(self, data: str) -> None:
+        if self.inside not in ("style", "script"):
+            self.texts.append(data)

@@ -7,509 +7,283 @@ solutions/X.md   -> solutions/X.ipynb, executed and graded, and exercises/X.ipyn
 
 Only what is stale runs; a change of text, comments or the course's address only writes. A number
 that moved by more than chance is not published without --accept. Exit codes: 0 all current,
-1 something stale (--check), moved or failed, 2 a usage error or an address in _config.yml that
-cannot be served.
+1 something stale (--check), moved or failed, 2 a usage error, another publish at work, or an
+address in _config.yml that cannot be served.
 """
 
 import argparse
 import asyncio
 import datetime
-import hashlib
 import json
 import os
-import re
-import signal
 import sys
-import time
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import IntEnum
 from pathlib import Path
 
-import jupytext
-import nbformat
+from filelock import FileLock, Timeout
+from nbformat import NotebookNode
 from tqdm import tqdm
 
-from tools.exercises.master import MasterError, build_exercise, build_solution, read_master
-from tools.pages.bind import FIELD, BindError, bind
-from tools.pages.colab_text import plain
+from tools.pages import source as sources
+from tools.pages.faces import face, student_face
+from tools.pages.notebook import PageError, code_cells, outputs, read, results, text, write
 from tools.pages.program import program
-from tools.repository import RAW_LINE, ROOT, ConfigError, course
-from tools.shipped.sample import faults
+from tools.pages.source import Source
+from tools.pages.stamp import Stamp, check_installed, locked
+from tools.repository import ROOT, ConfigError, course
 from tools.terms import TermsError, terms
 
-IMPORT = re.compile(r"^from tools\.shipped\.(\w+) import .*$", re.M)
-ADDRESS = "the course's address in _config.yml is another one"  # a reason to write, not to run
+
+class Step(IntEnum):
+    """What a page needs, by weight."""
+
+    NOTHING = 0
+    LINKS = 1  # its links lead to another course; the notebook still is of its source
+    WRITE = 2  # its text is another; the published run still holds
+    RUN = 3
 
 
-class PublishError(Exception):
-    """What went wrong with one page, for its author."""
+@dataclass(frozen=True)
+class Decision:
+    """What a page needs, and why."""
+
+    step: Step
+    why: str = ""
 
 
-@dataclass
-class Page:
-    """One source and what is made of it."""
+@dataclass(frozen=True)
+class Report:
+    """What became of a page."""
 
-    source: Path
-    notebook: (
-        nbformat.NotebookNode
-    )  # as it will be published, without outputs and with bindings unfilled
-    exercise: nbformat.NotebookNode | None = None  # the student's notebook, for a master
-    inputs: dict = field(default_factory=dict)  # hashes of all that can move a number
-
-    @property
-    def made(self):
-        return self.source.with_suffix(".ipynb")
-
-    @property
-    def student(self):
-        return self.source.parents[1] / "exercises" / self.made.name
-
-    @property
-    def kept_run(self):
-        """Where a run that was not published waits for --accept or for a mended binding."""
-        return (
-            self.source.parents[1] / "_build" / "publish" / self.source.parent.name / self.made.name
-        )
-
-    def __str__(self):
-        return f"{self.source.parent.name}/{self.source.name}"
+    good: bool
+    lines: str
 
 
-def digest(text):
-    return hashlib.sha256(text if isinstance(text, bytes) else text.encode()).hexdigest()[:16]
+# ---------------------------------------------------------------- decide
 
 
-def inline(notebook):
-    """Put the tools a page imports into the page; return the names of the modules."""
-    names = []
-    for cell in notebook.cells:
-        if cell.cell_type == "code" and IMPORT.search(cell.source):
-            names += IMPORT.findall(cell.source)
-            cell.source = IMPORT.sub(lambda m: module_text(m[1]), cell.source).strip()
-            cell.source = RAW_LINE.sub(f'RAW = "{course().raw_url}"', cell.source)
-    return names
+def decide(source: Source, made: NotebookNode | None, force: bool = False) -> Decision:
+    """What `source` needs, whose notebook is `made`. Raises PageError, as face() does."""
+    if force and made:
+        return Decision(Step.RUN, "forced")
+    if why := why_run(source, made):
+        return Decision(Step.RUN, why)
+    needs = [why_write(source.made, face(source, made), "text")]
+    if source.exercise:
+        needs.append(why_write(source.student, student_face(source), "exercise"))
+    return max(needs, key=lambda need: need.step)
 
 
-def module_text(name):
-    path = ROOT / "tools" / "shipped" / f"{name}.py"
-    if not path.exists():
-        raise PublishError(f"imports tools.shipped.{name}, but there is no tools/shipped/{name}.py")
-    return IMPORT.sub("", path.read_text("utf-8"))  # what it imports stands in the page already
-
-
-def pins():
-    """The pinned versions that can move a number."""
-    lines = (ROOT / "requirements.txt").read_text("utf-8").splitlines()
-    return ", ".join(sorted(line for line in lines if re.match(r"(torch|numpy)==", line)))
-
-
-def is_page(source):
-    head = source.read_text("utf-8").split("\n---", 1)[0] if source.suffix == ".md" else ""
-    return "\nkernelspec:" in head
-
-
-def read_page(source):
-    """The page that `source` describes."""
-    exercise = None
-    if source.parent.name == "solutions":
-        master = read_master(source)
-        notebook, exercise = build_solution(master), build_exercise(master)
-    else:
-        notebook = jupytext.read(source)
-    written = "\n".join(program(cell.source) for cell in code_cells(notebook))
-    helpers = inline(notebook)
-    for number, cell in enumerate(notebook.cells):
-        cell.id = f"cell-{number}"  # the same at each publish
-        if "remove-cell" in cell.metadata.get("tags", []):
-            # Not on the site: folded in Colab and in JupyterLab.
-            cell.metadata.update({"cellView": "form", "jupyter": {"source_hidden": True}})
-    data = notebook.metadata.get("course", {}).get("data", [])
-    missing = [name for name in data if not (ROOT / "data" / name).exists()]
-    if missing:
-        raise PublishError(f"{source}: declares data that is not there: {', '.join(missing)}")
-    notebook.metadata.pop("jupytext", None)
-    notebook.metadata["language_info"] = {"name": "python"}
-    inputs = {
-        "code": digest(written),
-        "helpers": digest("".join(program(module_text(name)) for name in helpers)),
-        "data": digest(b"".join((ROOT / "data" / name).read_bytes() for name in data)),
-        "pins": pins(),
-    }
-    for each in filter(None, (notebook, exercise)):
-        each.cells.append(
-            terms_cell(f"{page_folder(each is exercise, source)}/{source.stem}", data)
-        )
-        each.metadata.setdefault("course", {})["addresses"] = course().addresses
-    return Page(source, notebook, exercise, inputs)
-
-
-def page_folder(is_exercise, source):
-    """The folder of the site in which a made notebook stands."""
-    return "exercises" if is_exercise else source.parent.name
-
-
-def terms_cell(docname, data):
-    """The last cell of a made notebook: whence it is, on which terms. The site's footer says it."""
-    here, say = course(), terms()
-    text = (
-        f"*From [{say.title}]({here.page_url(docname)}) by {' and '.join(say.authors)}."
-        f" Code: {say.code.link}; text and figures: {say.text.link}."
-    )
-    if data:
-        text += f" The data has [terms of its own]({here.file_url('data/README.md')})."
-    cell = nbformat.v4.new_markdown_cell(f"{text}*", id="terms")
-    cell.metadata["tags"] = ["remove-cell"]
-    return cell
-
-
-def code_cells(notebook):
-    return [cell for cell in notebook.cells if cell.cell_type == "code"]
-
-
-def stamp_of(notebook):
-    return notebook.metadata.get("published", {}) if notebook else {}
-
-
-def stored(path):
-    if not path.exists():
-        return None
-    try:
-        return nbformat.read(path, as_version=4)
-    except (ValueError, KeyError, AttributeError, nbformat.ValidationError) as error:
-        # Cut off, or with the marks of a merge in it.
-        raise PublishError(
-            f"{path}: is no whole notebook ({str(error)[:80]}); restore it, or take it away and"
-            " publish again"
-        ) from None
-
-
-def why_stale(page, notebook):
-    """Why the page must run again, or '' if the run in `notebook` is still of this page."""
-    if notebook is None:
+def why_run(source: Source, made: NotebookNode | None) -> str:
+    """Why the page must run again, or '' if the run in `made` is still of this source."""
+    if made is None:
         return "never run"
-    stamp = stamp_of(notebook)
-    changed = [
-        name for name, value in page.inputs.items() if stamp.get("inputs", {}).get(name) != value
-    ]
-    if changed:
+    stamp = Stamp.of(made)
+    if stamp is None:
+        return "its stamp is of an older kind, or was edited"
+    if changed := [name for name in source.inputs if stamp.inputs.get(name) != source.inputs[name]]:
         return f"changed: {', '.join(changed)}"
-    if programs(notebook) != programs(page.notebook):
+    for name, version in locked().items():
+        if (ran := getattr(stamp.machine, name)) != version:
+            return f"ran on {name} {ran}; requirements.lock says {version}"
+    if programs(made) != programs(source.notebook):
         return "the made notebook's code was edited"
-    if any(c.execution_count is None for c in code_cells(notebook)):
+    if any(cell.execution_count is None for cell in code_cells(made)):
         return "a cell is not executed"
-    return edited(notebook)
+    for sample in results(outputs(made)).samples.values():
+        if found := sample.faults():
+            return f"the made notebook's sample {sample.name} {'; '.join(found)}"
+    return "" if stamp == stamp.sealed(made) else "the made notebook's outputs or stamp were edited"
 
 
-def programs(notebook):
+def programs(notebook: NotebookNode) -> list[str]:
     return [program(cell.source) for cell in code_cells(notebook)]
 
 
-def outputs_digest(notebook):
-    return digest(json.dumps([cell.outputs for cell in code_cells(notebook)], sort_keys=True))
-
-
-def edited(notebook):
-    """Why the outputs are not what a run gave, or ''. Binding them would publish what was typed."""
-    for record in values(notebook)[0].values():
-        if found := faults(**record):
-            return f"the made notebook's sample {record['name']} {'; '.join(found)}"
-    stated = stamp_of(notebook).get("outputs")  # notebooks made before it was kept have none
-    return (
-        "the made notebook's outputs were edited"
-        if stated and stated != outputs_digest(notebook)
-        else ""
-    )
-
-
-def values(notebook):
-    """All samples and exact values a notebook publishes: ({name: record}, {name: record})."""
-    samples, exacts = {}, {}
-    for output in (o for c in code_cells(notebook) for o in c.outputs):
-        for kind, found in ("sample", samples), ("exact", exacts):
-            if record := output.get("metadata", {}).get(kind):
-                if record["name"] in {**samples, **exacts}:
-                    raise PublishError(f"two results are named {record['name']!r}")
-                found[record["name"]] = record
-    return samples, exacts
-
-
-def assemble(page, run):
-    """The notebook to publish: the page's text, bound, with the outputs and stamp of `run`."""
-    notebook = nbformat.from_dict(page.notebook)
-    for cell, ran in zip(code_cells(notebook), code_cells(run), strict=True):
-        cell.outputs, cell.execution_count = ran.outputs, ran.execution_count
-    samples, exacts = values(run)
-    for number, cell in enumerate(notebook.cells):
-        if cell.cell_type == "markdown" and FIELD.search(cell.source):
-            try:
-                cell.source = bind(cell.source, samples, exacts)
-            except BindError as error:
-                raise PublishError(
-                    f"{page}, cell {number}: {error}."
-                    " The run is kept: mend the text and publish again."
-                ) from None
-        if cell.cell_type == "markdown" and (text := shown(page, cell.source)) != cell.source:
-            cell.metadata["myst"], cell.source = (
-                cell.source,
-                text,
-            )  # Colab shows the one, the site the other
-    notebook.metadata["published"] = stamp_of(run)
-    return notebook
-
-
-def shown(page, text):
-    """A page's text as Colab can show it."""
-    try:
-        return plain(text, page.source.parent.name, course().site)
-    except KeyError as key:
-        raise PublishError(f"{page}: references.bib has no {key}") from None
-
-
-def write(path, notebook):
-    """Write a notebook whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_suffix(".ipynb.tmp")
-    part.write_text(nbformat.writes(notebook) + "\n", encoding="utf-8")
-    os.replace(part, path)
-
-
-def why_write(path, notebook, what):
-    """Why `notebook` must be written to `path`, or '' if it stands there."""
-    made = path.read_text(encoding="utf-8") if path.exists() else ""
-    whole = nbformat.writes(notebook) + "\n"
+def why_write(path: Path, notebook: NotebookNode, what: str) -> Decision:
+    """Whether `notebook` must be written to `path`, or stands there."""
+    made, whole = path.read_text("utf-8") if path.exists() else "", text(notebook)
     if made == whole:
-        return ""
+        return Decision(Step.NOTHING)
     theirs = json.loads(made)["metadata"].get("course", {}).get("addresses") if made else None
-    moved = theirs and unplaced(made, theirs) == unplaced(whole, course().addresses)
-    return ADDRESS if moved else f"the {what} changed"
+    if theirs and unplaced(made, theirs) == unplaced(whole, course().addresses):
+        return Decision(Step.LINKS, "the course's address in _config.yml is another one")
+    return Decision(Step.WRITE, f"the {what} changed")
 
 
-def unplaced(text, addresses):
+def unplaced(text: str, addresses: list[str]) -> str:
     """A notebook's text without the addresses of its course."""
     for number, address in enumerate(addresses):
         text = text.replace(address, f"<address {number}>")
     return text
 
 
-async def execute(page, bar):
-    """Run the page; return its notebook with outputs and a stamp.
+# ---------------------------------------------------------------- run, compare, write
 
-    Raises PublishError if a cell raises.
-    """
-    from nbclient import NotebookClient
-    from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
-    from tools.pages.compare import machine
-    from tools.pages.waits import NBCLIENT
+async def publish_page(
+    source: Source, decision: Decision, accept: bool, on_cell: Callable[[], object]
+) -> Report:
+    """Make one page. Raises PageError."""
+    published = read(source.made)
+    if decision.step < Step.RUN:
+        write_faces(source, published)
+        return Report(True, f"{source}: {decision.why}; outputs kept")
+    ran, said = await fresh_run(source, decision, on_cell)
+    lines, alarms = moved(published, ran)
+    head = f"{source}: {said}, {decision.why}"
+    if alarms and not accept:
+        ask = f"  Look at them, then: python -m tools.pages.publish --accept {source}"
+        head += f": {alarms} number(s) moved; not published"
+        return Report(False, "\n".join([head, *lines, ask]))
+    write_faces(source, ran)
+    source.kept_run.unlink(missing_ok=True)
+    return Report(True, "\n".join([head, *lines]))
 
-    run, started = nbformat.from_dict(page.notebook), time.monotonic()
-    at = {"cell": 0}
 
-    def keep_ctrl_c(**_):  # nbclient's own handler would end one page's kernel, and publish go on
-        asyncio.get_running_loop().remove_signal_handler(signal.SIGINT)
+def write_faces(source: Source, ran: NotebookNode) -> None:
+    write(source.made, face(source, ran))
+    if source.exercise:
+        write(source.student, student_face(source))
 
-    def begin(cell, cell_index, **_):
-        at["cell"] = cell_index
 
-    def done(cell, cell_index, execute_reply, **_):
-        bar.update()
+async def fresh_run(
+    source: Source, decision: Decision, on_cell: Callable[[], object]
+) -> tuple[NotebookNode, str]:
+    """(a run of this source, whence it is): the one that was kept, or a new one, which is kept."""
+    kept = read(source.kept_run)
+    if decision.why != "forced" and kept and not why_run(source, kept):
+        return kept, f"used the run kept from {Stamp.of(kept).date}"
+    ran = await stamped_run(source, on_cell)
+    write(source.kept_run, ran)
+    return ran, f"{Stamp.of(ran).seconds} s"
 
-    client = NotebookClient(
-        run,
-        **NBCLIENT,
-        record_timing=False,
-        store_widget_state=False,
-        kernel_name="python3",
-        resources={"metadata": {"path": str(page.source.parent)}},
-        on_notebook_start=keep_ctrl_c,
-        on_cell_start=begin,
-        on_cell_executed=done,
-    )
+
+async def stamped_run(source: Source, on_cell: Callable[[], object]) -> NotebookNode:
+    """A new run of the source's notebook, with its stamp. Raises PageError."""
+    from tools.pages.repeatable import unrepeatable
+    from tools.pages.run import Environment, RunError, run
+
+    check_installed()
     try:
-        await client.async_execute()
-    except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
-        raise PublishError(f"{page}, cell {at['cell']} failed:\n{error}") from None
-    clean(run)
-    samples, _ = values(run)
-    threads = re.search(r"set_num_threads\((\d+)\)", "\n".join(c.source for c in code_cells(run)))
-    run = nbformat.reads(
-        nbformat.writes(run), as_version=4
-    )  # the outputs as they will be read again
-    run.metadata["published"] = {
-        "outputs": outputs_digest(run),
-        "inputs": page.inputs,
-        "date": datetime.date.today().isoformat(),
-        **machine(),
-        "threads": int(threads[1]) if threads else None,
-        "samples": len(samples),
-        "networks": max(
-            (len(r["values"]) for r in samples.values() if r["of"] == "networks"), default=0
-        ),
-        "seconds": round(time.monotonic() - started),
-    }
-    return run
-
-
-def clean(notebook):
-    """Drop the widget face of outputs, which needs a kernel, and its state."""
-    notebook.metadata.pop("widgets", None)
-    for output in (o for c in code_cells(notebook) for o in c.outputs):
-        output.get("data", {}).pop("application/vnd.jupyter.widget-view+json", None)
-
-
-def moved(page, old, new):
-    """(lines, by_chance_only): what changed in the numbers between two runs of a page."""
-    from tools.pages.compare import sample_moved, text_moved
-
-    (old_samples, old_exacts), (new_samples, new_exacts) = values(old), values(new)
-    before, after = stamp_of(old), stamp_of(new)
-    exactly = all(
-        before.get(k) == after.get(k) for k in ("inputs", "torch", "processor", "threads")
+        done = await run(source.notebook, Environment(folder=source.path.parent), on_cell)
+    except RunError as error:
+        raise PageError(f"{source}, {error}") from None
+    if passing := list(unrepeatable(done.notebook)):
+        raise PageError("\n".join(f"{source}, {line}" for line in passing))
+    samples = results(outputs(done.notebook)).samples.values()
+    stamp = Stamp(
+        inputs=source.inputs,
+        machine=done.machine,
+        date=datetime.date.today().isoformat(),
+        samples=len(samples),
+        networks=max((len(s.values) for s in samples if s.of == "networks"), default=0),
+        seconds=round(done.seconds),
+        processor_seconds=round(done.processor_seconds),
+        digest="",
     )
-    lines, alarms = [], 0
-    for name, record in new_samples.items():
-        if name not in old_samples:
-            lines.append(f"  new    {name}")
-        elif why := sample_moved(old_samples[name], record, exactly):
-            lines.append(f"  MOVED  {name}: {why}")
-            alarms += 1
-        elif old_samples[name]["values"] != record["values"]:
-            lines.append(f"  other  {name}: other values, no more than chance")
-    for name, record in new_exacts.items():
-        old_text, text = (
-            format(r["value"], r["fmt"]) if r else None for r in (old_exacts.get(name), record)
-        )
-        if old_text is None:
-            lines.append(f"  new    {name}")
-        elif why := text_moved(old_text, text):
-            lines.append(f"  MOVED  {name}: {why}")
-            alarms += 1
-    gone = [*(old_samples.keys() - new_samples.keys()), *(old_exacts.keys() - new_exacts.keys())]
-    return lines + [f"  gone   {name}" for name in sorted(gone)], alarms
+    done.notebook.metadata["published"] = stamp.sealed(done.notebook).metadata
+    return done.notebook
 
 
-async def publish_page(page, why, accept, force, bar):
-    """Make one page; return (True, line) or (False, line)."""
-    published, kept = stored(page.made), stored(page.kept_run)
-    ran = ""
-    if not why:
-        run = published
-    elif not force and kept and not why_stale(page, kept):
-        run, ran = kept, f"{why}; used the run kept from {stamp_of(kept)['date']}"
-    else:
-        run = await execute(page, bar)
-        write(page.kept_run, run)
-        ran = f"{stamp_of(run)['seconds']} s, {why}"
-    lines = []
-    if why and published and stamp_of(published):
-        lines, alarms = moved(page, published, run)
-        if alarms and not accept:
-            return False, "\n".join(
-                [
-                    f"{page}: {ran}: {alarms} number(s) moved; not published",
-                    *lines,
-                    f"  Look at them, then: python -m tools.pages.publish --accept {page}",
-                ]
-            )
-    elif why:
-        lines = ["  no baseline"]
-    write(page.made, assemble(page, run))
-    if page.exercise is not None:
-        write(page.student, page.exercise)
-    page.kept_run.unlink(missing_ok=True)
-    return True, "\n".join([f"{page}: {ran or 'text changed, outputs kept'}", *lines])
+def moved(published: NotebookNode | None, ran: NotebookNode) -> tuple[list[str], int]:
+    """(lines that say what changed, how many of them are alarms)"""
+    from tools.pages.compare import Kind, changes
+
+    if published is None:
+        return ["  no baseline"], 0
+    before, after = Stamp.of(published), Stamp.of(ran)
+    exactly = before is not None and before.gives_the_same(after)
+    found = changes(published, ran, exactly)
+    return [f"  {change}" for change in found], sum(c.kind is Kind.MOVED for c in found)
 
 
-def staleness(page, force=False):
-    """(why it must run, why it must be written): empty strings when current."""
-    published = stored(page.made)
-    if force and published:
-        return "forced", "forced"
-    if why := why_stale(page, published):
-        return why, why
-    reasons = [why_write(page.made, assemble(page, published), "text")]
-    if page.exercise is not None:
-        reasons.append(why_write(page.student, page.exercise, "exercise"))
-    return "", min(filter(None, reasons), key=ADDRESS.__eq__, default="")  # the weightier one
-
-
-def last_seconds(page):
-    """How long the page took when it was published last; a new page may take any time."""
-    return stamp_of(stored(page.made)).get("seconds", float("inf"))
-
-
-async def publish(stale, accept, force):
+async def publish(
+    stale: list[tuple[Source, Decision]], accept: bool, say: Callable[[str], object] = tqdm.write
+) -> bool:
     """Make the stale pages, as many at once as there are cores; return whether all went well."""
-    cores, good = asyncio.Semaphore(os.cpu_count() or 1), True
-    total = sum(len(code_cells(page.notebook)) for page, run, _ in stale if run)
+    cores = asyncio.Semaphore(os.cpu_count() or 1)
+    total = sum(len(s.notebook.cells) for s, needs in stale if needs.step is Step.RUN)
     with tqdm(total=total, unit="cell", disable=not total, leave=False) as bar:
 
-        async def one(page, why):
+        async def one(source: Source, decision: Decision) -> Report:
             async with cores:
                 try:
-                    return await publish_page(page, why, accept, force, bar)
-                except PublishError as error:
-                    return False, str(error)
+                    return await publish_page(source, decision, accept, bar.update)
+                except PageError as error:
+                    return Report(False, str(error))
 
-        longest_first = sorted(
-            stale, key=lambda entry: -last_seconds(entry[0])
-        )  # else the longest may run last, and alone
-        for finished in asyncio.as_completed(
-            [asyncio.create_task(one(page, run)) for page, run, _ in longest_first]
-        ):
-            ok, line = await finished
-            tqdm.write(line)
-            good &= ok
+        # Longest first: else the longest may run last, and alone.
+        pages = [one(*page) for page in sorted(stale, key=lambda page: -last_seconds(page[0]))]
+        good = True
+        for finished in asyncio.as_completed(pages):
+            report = await finished
+            say(report.lines)
+            good &= report.good
     return good
 
 
-def sources(paths):
-    """The sources to look at; a made notebook stands for its source."""
+def last_seconds(source: Source) -> float:
+    """How long the page took when it was published last; a new page may take any time."""
+    made = read(source.made)
+    return made.metadata.get("published", {}).get("seconds", 0) if made else float("inf")
+
+
+# ---------------------------------------------------------------- the command line
+
+
+def wanted(paths: list[str]) -> list[Path]:
+    """The sources to look at; a made notebook stands for its source. Raises PageError."""
     if not paths:
-        return sorted(
-            p
-            for folder in ("book", "solutions")
-            for p in (ROOT / folder).glob("*.md")
-            if is_page(p)
+        found = (p for folder in sources.FOLDERS for p in sorted((ROOT / folder).glob("*.md")))
+        return [path for path in found if sources.is_page(path)]
+    return [source_of(Path(path).resolve()) for path in paths]
+
+
+def source_of(path: Path) -> Path:
+    """The source that a path names: a source, or a notebook made of one."""
+    folder = path.parents[1] / "solutions" if path.parent.name == "exercises" else path.parent
+    source = folder / f"{path.stem}.md"
+    if not source.exists():
+        raise PageError(f"there is no {source}")
+    if not sources.is_page(source):
+        raise PageError(
+            f"{source} is no notebook (its first lines name no kernelspec);"
+            " the site builds it as it is"
         )
-    found = [Path(path).resolve().with_suffix(".md") for path in paths]
-    for path in found:
-        if not path.exists():
-            sys.exit(f"publish: there is no {path}")
-        if not is_page(path):
-            sys.exit(
-                f"publish: {path} is no notebook (its first lines name no kernelspec);"
-                " the site builds it as it is"
-            )
-    return found
+    return source
 
 
-def read_all(paths):
-    """([(page, why it must run, why it must be written)] …, [errors])"""
-    pages, errors = [], []
-    for source in sources(paths):
-        try:
-            pages.append(read_page(source))
-        except (PublishError, MasterError, ValueError) as error:
-            errors.append(f"{source.parent.name}/{source.name}: {error}")
-    return pages, errors + ([] if paths else orphans(ROOT))
-
-
-def orphans(root):
+def orphans(root: Path) -> list[str]:
     """Notebooks that pass for made, but have no source: nothing would ever run them afresh."""
+    made_of = {"book": "book", "solutions": "solutions", "exercises": "solutions"}
     return [
         f"{path.relative_to(root)}: has no source {source.relative_to(root)};"
         " take the notebook away, or write its source"
-        for folder, sources in (
-            ("book", "book"),
-            ("solutions", "solutions"),
-            ("exercises", "solutions"),
-        )
+        for folder, origin in made_of.items()
         for path in sorted((root / folder).glob("*.ipynb"))
-        if not (source := root / sources / f"{path.stem}.md").exists()
+        if not (source := root / origin / f"{path.stem}.md").exists()
     ]
 
 
-def main(arguments=None):
+def look(paths: Iterable[Path], force: bool) -> tuple[list[tuple[Source, Decision]], list[str]]:
+    """([what is stale, and why], [what cannot be read]): one bad source stops no other."""
+    stale, errors = [], []
+    for path in paths:
+        try:
+            source = sources.read(path)
+            decision = decide(source, read(source.made), force)
+        except PageError as error:
+            errors.append(str(error))
+            continue
+        if decision.step:
+            stale.append((source, decision))
+    return stale, errors
+
+
+def options_of(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="publish", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -519,37 +293,50 @@ def main(arguments=None):
         "--accept", action="store_true", help="publish numbers that moved by more than chance"
     )
     parser.add_argument("--force", action="store_true", help="run what is current, too")
-    options = parser.parse_args(arguments)
+    return parser.parse_args(arguments)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    options = options_of(arguments)
     try:
         course(), terms()
-    except (ConfigError, TermsError) as error:
-        print(error, file=sys.stderr)
+        paths = wanted(options.paths)
+    except (ConfigError, TermsError, PageError) as error:
+        print(f"publish: {error}", file=sys.stderr)
         return 2
-    pages, errors = read_all(options.paths)
-    stale = []
-    for page in pages:
-        try:
-            run, text = staleness(page, options.force)
-        except PublishError as error:
-            errors.append(str(error))
-            continue
-        if text:
-            stale.append((page, run, text))
+    stale, errors = look(paths, options.force)
+    errors += [] if options.paths else orphans(ROOT)
     for error in errors:
         print(error, file=sys.stderr)
     if options.check:
-        for page, _, why in stale:
-            kind = "note" if why == ADDRESS else "stale"
-            print(f"{kind}: {page} ({why}); run: python -m tools.pages.publish {page}")
-        return int(bool(errors) or any(why != ADDRESS for _, _, why in stale))
-    if not stale and not errors:
-        print("nothing to do: every notebook is current")
+        return check(stale, errors)
+    if not stale:
+        print("nothing to do: every notebook is current" if not errors else "nothing else to do")
+        return int(bool(errors))
     try:
-        good = asyncio.run(publish(stale, options.accept, options.force)) if stale else True
+        with FileLock(lock_file(paths[0]), timeout=0):
+            return int(not asyncio.run(publish(stale, options.accept)) or bool(errors))
+    except Timeout:
+        print("publish: another publish is at work here; wait until it has ended", file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
         print("stopped; what was not finished is as it was", file=sys.stderr)
         return 130
-    return int(bool(errors or not good))
+
+
+def check(stale: list[tuple[Source, Decision]], errors: list[str]) -> int:
+    """Say what is stale; the exit code."""
+    for source, decision in stale:
+        kind = "note" if decision.step is Step.LINKS else "stale"
+        print(f"{kind}: {source} ({decision.why}); run: python -m tools.pages.publish {source}")
+    return int(bool(errors) or any(needs.step > Step.LINKS for _, needs in stale))
+
+
+def lock_file(path: Path) -> Path:
+    """Held while the notebooks of a course are made: two at once would run all twice."""
+    file = path.parents[1] / "_build" / "publish" / "lock"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    return file
 
 
 if __name__ == "__main__":

@@ -110,3 +110,39 @@ def exact(name, value, fmt=""):
     supports.
     """
     show(f"{name}: {value:{fmt}}", "exact", {"name": name, "value": value, "fmt": fmt})
+
+
+from dataclasses import dataclass  # TEMP
+
+
+@dataclass(frozen=True)
+class Sample:
+    name: str
+    values: list
+    fingerprint: list | None = None
+    trained: float | None = None
+    log: bool = False
+    fmt: str = ".3f"
+    of: str = "networks"
+
+    @property
+    def text(self):
+        return sample_text(self.values, self.trained, self.log, self.fmt, self.of)
+
+    def faults(self):
+        return faults(self.values, self.fingerprint, self.log)
+
+    @property
+    def best(self):
+        return [v for v in self.values if v >= self.trained]
+
+
+@dataclass(frozen=True)
+class Exact:
+    name: str
+    value: float
+    fmt: str = ""
+
+    @property
+    def text(self):
+        return format(self.value, self.fmt)

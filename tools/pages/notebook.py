@@ -1,0 +1,98 @@
+"""Made notebooks as files: read whole or refused, written whole or not at all."""
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import nbformat
+from nbformat import NotebookNode
+
+from tools.shipped.sample import Exact, Sample
+
+
+class PageError(Exception):
+    """What is wrong with one page, for its author: where, what, and what to do next."""
+
+
+@dataclass(frozen=True)
+class Results:
+    """What cells published, by name."""
+
+    samples: dict[str, Sample]
+    exacts: dict[str, Exact]
+
+    @property
+    def names(self) -> list[str]:
+        return [*self.samples, *self.exacts]
+
+
+def read(path: Path) -> NotebookNode | None:
+    """The notebook at `path`, or None if there is none. Raises PageError for a broken one."""
+    if not path.exists():
+        return None
+    try:
+        notebook = nbformat.read(path, as_version=4)
+    except (ValueError, KeyError, AttributeError, nbformat.ValidationError) as error:
+        # Cut off, or with the marks of a merge in it.
+        raise PageError(
+            f"{path}: is no whole notebook ({str(error)[:80]}); restore it, or take it away and"
+            " publish again"
+        ) from None
+    return notebook
+
+
+def text(notebook: NotebookNode) -> str:
+    """A notebook as its file holds it."""
+    return nbformat.writes(notebook) + "\n"
+
+
+def write(path: Path, notebook: NotebookNode) -> None:
+    """Write a notebook whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_suffix(".ipynb.tmp")
+    part.write_text(text(notebook), encoding="utf-8")
+    os.replace(part, path)
+
+
+def as_read(notebook: NotebookNode) -> NotebookNode:
+    """A copy of a notebook as it will be read again: JSON has no tuples, for one."""
+    return nbformat.reads(nbformat.writes(notebook), as_version=4)
+
+
+def code_cells(notebook: NotebookNode) -> list[NotebookNode]:
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def outputs(notebook: NotebookNode) -> list[NotebookNode]:
+    """All outputs of a notebook, in order."""
+    return [output for cell in code_cells(notebook) for output in cell.outputs]
+
+
+def results(outputs: Iterable[NotebookNode]) -> Results:
+    """The samples and exact values among outputs. Raises PageError when two have one name."""
+    found = Results({}, {})
+    for output in outputs:
+        metadata = output.get("metadata", {})
+        if "sample" in metadata:
+            result, kind = Sample(**metadata["sample"]), found.samples
+        elif "exact" in metadata:
+            result, kind = Exact(**metadata["exact"]), found.exacts
+        else:
+            continue
+        if result.name in found.names:
+            raise PageError(f"two results are named {result.name!r}; rename one of them")
+        kind[result.name] = result
+    return found
+
+
+def digest(*parts: str | bytes | object) -> str:
+    """Sixteen hexadecimal digits that stand for the parts: texts, bytes, or what JSON can hold."""
+    found = hashlib.sha256()
+    for part in parts:
+        if not isinstance(part, (str, bytes)):
+            part = json.dumps(part, sort_keys=True)
+        found.update(part if isinstance(part, bytes) else part.encode())
+    return found.hexdigest()[:16]

@@ -1,0 +1,153 @@
+"""Run a notebook: the only place that does.
+
+Publishing and the check for Colab differ in the environment alone.
+"""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from jupyter_client.kernelspec import KernelSpecManager
+from jupyter_client.manager import AsyncKernelManager
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+from nbformat import NotebookNode
+
+from tools.pages import machine
+from tools.pages.kernel import NBCLIENT, ONE_THREAD
+from tools.pages.notebook import as_read, code_cells, outputs
+from tools.pages.stamp import Machine
+from tools.repository import RAW_LINE
+
+FAILURES = CellExecutionError, CellTimeoutError, DeadKernelError
+# A last cell says what ran and what it used; it is not part of what becomes of the notebook.
+LAST_CELL = f"""{Path(machine.__file__).read_text("utf-8")}
+import json, time
+print(json.dumps([facts(), time.process_time()]))"""
+
+
+class RunError(Exception):
+    """A cell failed: which one, and what it said."""
+
+
+@dataclass(frozen=True)
+class Environment:
+    """Where a notebook runs."""
+
+    python: Path = Path(sys.executable)
+    folder: Path | None = None  # in which its cells find themselves; None: alone in an empty one
+    raw_url: str = ""  # where it finds the repository's files, if elsewhere than it says
+    may_fail: bool = False  # whether the next cell runs when one has raised
+
+
+@dataclass(frozen=True)
+class Run:
+    """What became of a notebook."""
+
+    notebook: NotebookNode  # with its outputs, as they will be read again
+    machine: Machine | None  # as its kernel said; None where that Python has no torch or numpy
+    seconds: float  # of the clock
+    processor_seconds: float
+
+
+async def run(
+    notebook: NotebookNode,
+    environment: Environment,
+    on_cell: Callable[[], object] = lambda: None,
+) -> Run:
+    """Run a copy of `notebook`; `on_cell` hears of each cell that is done. Raises RunError."""
+    ran, started, at = prepared(notebook, environment), time.monotonic(), 0
+
+    def begin(cell_index: int, **_: object) -> None:
+        nonlocal at
+        at = cell_index
+
+    def done(cell_index: int, **_: object) -> None:
+        if cell_index < len(notebook.cells):
+            on_cell()
+
+    with kernel(environment) as (manager, start):
+        client = NotebookClient(
+            ran,
+            km=manager,
+            **NBCLIENT,
+            allow_errors=environment.may_fail,
+            record_timing=False,
+            store_widget_state=False,
+            on_notebook_start=keep_ctrl_c,
+            on_cell_start=begin,
+            on_cell_executed=done,
+        )
+        try:
+            await client.async_execute(cleanup_kc=True, **start)
+        except FAILURES as error:
+            raise RunError(f"cell {at} failed:\n{error}") from None
+    facts, processor_seconds = last_words(ran.cells.pop())
+    for cell, asked in zip(code_cells(ran), code_cells(notebook), strict=True):
+        cell.source = asked.source
+    return Run(as_read(faceless(ran)), facts, time.monotonic() - started, processor_seconds)
+
+
+def prepared(notebook: NotebookNode, environment: Environment) -> NotebookNode:
+    """A copy to run: without outputs, with the address of its files, and with the last cell."""
+    copy = nbformat.from_dict(notebook)
+    for cell in code_cells(copy):
+        cell.outputs, cell.execution_count = [], None
+        if environment.raw_url:
+            cell.source = RAW_LINE.sub(f'RAW = "{environment.raw_url}"', cell.source)
+    copy.cells.append(nbformat.v4.new_code_cell(LAST_CELL))
+    return copy
+
+
+@contextmanager
+def kernel(environment: Environment) -> Iterator[tuple[AsyncKernelManager, dict[str, Any]]]:
+    """A manager of a kernel of the environment's Python, and the options to start it with."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as empty:
+        for name in ("kernels/python", "alone", "tmp", "home"):
+            Path(empty, name).mkdir(parents=True)
+        command = [str(environment.python), "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+        spec = {"argv": command, "display_name": "Python", "language": "python"}
+        Path(empty, "kernels/python/kernel.json").write_text(json.dumps(spec), encoding="utf-8")
+        specs = KernelSpecManager(kernel_dirs=[f"{empty}/kernels"], ensure_native_kernel=False)
+        variables = {**os.environ, **ONE_THREAD}
+        if environment.folder is None:
+            ours = ("PYTHON", "JUPYTER", "VIRTUAL_ENV")
+            variables = {k: v for k, v in variables.items() if not k.startswith(ours)}
+            variables |= {"HOME": f"{empty}/home", "TMPDIR": f"{empty}/tmp"}
+        start = {"cwd": str(environment.folder or f"{empty}/alone"), "env": variables}
+        private = {"transport": "ipc", "ip": f"{empty}/kernel"} if os.name == "posix" else {}
+        yield AsyncKernelManager(kernel_name="python", kernel_spec_manager=specs, **private), start
+
+
+def keep_ctrl_c(**_: object) -> None:
+    """Undo nbclient's handler, which would end one notebook's kernel and let the others go on."""
+    with suppress(NotImplementedError):  # Windows
+        asyncio.get_running_loop().remove_signal_handler(signal.SIGINT)
+
+
+def last_words(cell: NotebookNode) -> tuple[Machine | None, float]:
+    """What the last cell said: the facts of the machine, and the seconds of processor time."""
+    said = "".join(output.get("text", "") for output in cell.outputs)
+    try:
+        facts, seconds = json.loads(said)
+    except ValueError:  # it raised: there is no torch, or the kernel is gone
+        return None, 0.0
+    return Machine(**facts), seconds
+
+
+def faceless(notebook: NotebookNode) -> NotebookNode:
+    """The notebook without the widgets' face of its outputs, which needs a kernel."""
+    notebook.metadata.pop("widgets", None)
+    for output in outputs(notebook):
+        output.get("data", {}).pop("application/vnd.jupyter.widget-view+json", None)
+    return notebook
