@@ -229,6 +229,7 @@ def test_a_repository_without_pages_is_told(answer, code, output, says, tmp_path
 
 
 ALONE = """
+import asyncio
 import sys
 from pathlib import Path
 
@@ -239,7 +240,7 @@ class NotInstalled:
 
 sys.meta_path.insert(0, NotInstalled)
 from tools.pages import colab
-print(colab.check(Path({notebook!r}), sys.executable)[0])
+print(asyncio.run(colab.check(Path({notebook!r}), sys.executable)).faults)
 """
 
 

@@ -3,6 +3,7 @@
 Here what costs seconds; with Colab's packages in test-all and each week.
 """
 
+import asyncio
 import os
 import sys
 
@@ -10,7 +11,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from tools.pages import colab
+from tools.pages import colab, colab_venv
 from tools.repository import ROOT
 
 NOTEBOOKS = sorted(
@@ -73,11 +74,11 @@ def test_pins_follow_a_freeze_of_colab(capsys):
     freeze = "absl-py==1.4.0\njupyter-client==6.1.12\nnumpy==1.23.5\nipython==7.34.0\n"
     link = "https://download.org/whl/cu118/torch-2.1.0%2Bcu118-cp310-cp310-linux_x86_64.whl"
     expected = {"jupyter_client==6.1.12", "numpy==1.23.5", "ipython==7.34.0", "torch==2.1.0"}
-    assert set(colab.pinned(f"{freeze}torch @ {link}#sha256=a8\n").split()) == expected
-    assert set(colab.pinned(freeze + "torch==2.1.0+cu118\n").split()) == expected
+    assert set(colab_venv.pinned(f"{freeze}torch @ {link}#sha256=a8\n").split()) == expected
+    assert set(colab_venv.pinned(freeze + "torch==2.1.0+cu118\n").split()) == expected
     assert "no longer in Colab: ipykernel, ipython-genutils" in capsys.readouterr().out
-    assert colab.pinned().split() == [
-        line for line in colab.PINS.read_text(encoding="utf-8").splitlines() if line[0] != "#"
+    assert colab_venv.pinned().split() == [
+        line for line in colab_venv.PINS.read_text(encoding="utf-8").splitlines() if line[0] != "#"
     ]
 
 
@@ -112,8 +113,8 @@ def verdicts(tmp_path_factory):
             new_notebook(cells=[new_code_cell(code, outputs=outputs) for code, outputs in cells]),
             path,
         )
-        faults, fetched = colab.check(path, sys.executable)
-        found[name] = "\n".join(faults), fetched
+        verdict = asyncio.run(colab.check(path, sys.executable))
+        found[name] = "\n".join(verdict.faults), verdict.fetched
     return found
 
 
@@ -142,8 +143,8 @@ def test_good_notebooks_pass(verdicts):
 @pytest.mark.long
 @named
 def test_with_colabs_packages(notebook):
-    found, _ = colab.check(notebook, colab.colab_python(colab.pinned()))
-    assert not found, "\n".join(found)
+    verdict = asyncio.run(colab.check(notebook, colab_venv.colab_python(colab_venv.pinned())))
+    assert not verdict.faults, verdict
 
 
 SHIM = (
@@ -172,7 +173,7 @@ def test_the_python_that_runs_is_used(on_the_path, of_pyenv, used, tmp_path, mon
         plant(tmp_path / "pyenv" / "versions" / "3.13.0" / "bin" / "python", script)
     monkeypatch.setenv("PATH", os.pathsep.join(f"{tmp_path}/path-{i}" for i in range(2)))
     monkeypatch.setenv("PYENV_ROOT", str(tmp_path / "pyenv"))
-    python = colab.find_python()
+    python = colab_venv.find_python()
     if used:
         assert python.startswith(str(tmp_path / used))
     else:

@@ -8,16 +8,17 @@ alone changes nothing.)
 import os
 import platform
 import re
-import shutil
 import subprocess
 import sys
 
 import nbformat
 import pytest
 
-from tools.pages import compare, publish
+from tools.pages import publish
+from tools.pages.chance import mean_fall
+from tools.pages.notebook import outputs
 from tools.repository import ROOT
-from tools.shipped import sample
+from tools.shipped.sample import Sample
 
 EMULATED = {"ATEN_CPU_CAPABILITY": "default", "MKL_CBWR": "COMPATIBLE"}
 
@@ -30,66 +31,37 @@ pytestmark = [
 ]
 
 
-def rerun(*paths):
-    """What pytest says of notebooks on the emulated processor."""
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-c",
-        ROOT / "pytest.ini",
-        "-p",
-        "conftest",
-        "--nbval",
-        "--color=no",
-        "-q",
-        "-n0",
-        "--rootdir",
-        paths[0].parent,
-        *paths,
-    ]
-    environment = {**os.environ, **EMULATED, "PYTHONPATH": str(ROOT)}
-    return subprocess.run(
-        command, cwd=ROOT, env=environment, capture_output=True, encoding="utf-8"
-    ).stdout
-
-
 def emulated_processor():
-    command = [
-        sys.executable,
-        "-c",
-        "from tools import compare; print(compare.machine()['processor'])",
-    ]
-    environment = {**os.environ, **EMULATED}
-    return subprocess.run(
-        command, cwd=ROOT, env=environment, capture_output=True, encoding="utf-8", check=True
-    ).stdout.strip()
+    code = "from tools.pages.stamp import this_machine; print(this_machine().processor)"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        env={**os.environ, **EMULATED},
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
+    )
+    return done.stdout.strip()
 
 
 @pytest.fixture(scope="module")
-def report(tmp_path_factory):
+def report(tmp_path_factory, validate):
     """{copy: what pytest said of it} for a page published here, run on the emulated processor."""
     folder = tmp_path_factory.mktemp("emulated") / "book"
     folder.mkdir()
     page = folder / "page.md"
-    shutil.copyfile(ROOT / "tests" / "pages" / "emulated.md", page)
+    page.write_bytes((ROOT / "tests" / "pages" / "emulated.md").read_bytes())
     assert publish.main([str(page)]) == 0
-    published = (folder / "page.ipynb").read_text(encoding="utf-8")
-    (folder / "page.ipynb").rename(folder / "honest.ipynb")
+    published = page.with_suffix(".ipynb").read_text("utf-8")
+    page.with_suffix(".ipynb").rename(folder / "honest.ipynb")
 
     fallen = nbformat.reads(published, 4)
-    output = next(
-        o
-        for c in publish.code_cells(fallen)
-        for o in c.outputs
-        if o.get("metadata", {}).get("sample")
-    )
+    output = next(o for o in outputs(fallen) if "sample" in o.get("metadata", {}))
     record = output.metadata["sample"]
     assert record["name"] == "accuracy"
-    fall = compare.visible_fall(record)[0]
-    # as if it had been better when it was published
-    record["values"] = [value + fall for value in record["values"]]
-    output.data["text/plain"] = f"accuracy: {sample.sample_text(**record)}"
+    fall = mean_fall(Sample(**record))  # as if it had been better when it was published
+    record["values"] = [value + 1.5 * fall for value in record["values"]]
+    output.data["text/plain"] = str(Sample(**record))
     nbformat.write(fallen, folder / "fallen.ipynb")
 
     stamped = nbformat.reads(published, 4)
@@ -100,7 +72,7 @@ def report(tmp_path_factory):
     nbformat.write(stamped, folder / "stamped.ipynb")
 
     copies = [folder / f"{name}.ipynb" for name in ("honest", "fallen", "stamped")]
-    out = rerun(*copies)
+    out = validate(folder, *copies, **EMULATED)
     failures = re.split(r"^_{3,} ", out, flags=re.M)
     return out, {c.stem: "\n".join(f for f in failures if c.name in f[:80]) for c in copies}
 
@@ -125,6 +97,6 @@ def test_a_fall_of_the_promised_size_is_seen_elsewhere(report):
 
 
 @pytest.mark.parametrize("notebook", sorted((ROOT / "book").glob("*.ipynb")), ids=lambda p: p.stem)
-def test_a_page_of_the_book_holds_elsewhere(notebook):
-    out = rerun(notebook)
+def test_a_page_of_the_book_holds_elsewhere(notebook, validate):
+    out = validate(notebook.parent, notebook, **EMULATED)
     assert re.search(r"^\d+ passed in", out, re.M), out

@@ -1,7 +1,6 @@
 """publish: what is stale runs, what moved is kept back, nothing is half-written."""
 
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -11,8 +10,10 @@ import time
 import nbformat
 import psutil
 import pytest
+from filelock import FileLock
 
-from tools.pages import publish
+from tools.pages import publish, source, stamp
+from tools.pages.notebook import code_cells, outputs
 from tools.repository import ROOT
 
 DEMO = (ROOT / "tests" / "pages" / "demo.md").read_text("utf-8")
@@ -121,7 +122,11 @@ def test_moved_number_is_kept_back_until_accepted(book, capsys):
     assert run(book, "--check") == 1 and "changed: code" in capsys.readouterr().out
     assert run(book) == 1 and made(book) == before
     said = capsys.readouterr().out
-    assert "MOVED  accuracy: mean 0.79" in said and "two_humps" not in said and "--accept" in said
+    assert (
+        "MOVED  sample accuracy: mean 0.79" in said
+        and "two_humps" not in said
+        and "--accept" in said
+    )
     assert run(book, "--accept") == 0
     assert "used the run kept" in capsys.readouterr().out
     assert "The accuracy is 0.7" in prose(book)
@@ -177,47 +182,85 @@ def test_edited_notebook_is_stale(book, capsys):
     assert "was edited" in capsys.readouterr().out
 
 
-def change_outputs(book, change):
+def change(book, fault):
+    """Plant a fault in the made notebook."""
     notebook = nbformat.reads(made(book), 4)
-    change(
-        [
-            o
-            for c in publish.code_cells(notebook)
-            for o in c.outputs
-            if "sample" in o.get("metadata", {})
-        ],
-        notebook,
-    )
+    fault(notebook)
     (book / "demo.ipynb").write_text(nbformat.writes(notebook) + "\n", encoding="utf-8")
 
 
-def better(samples, _):
-    samples[0].metadata["sample"]["values"][0] += 1e-6
+def first_sample(notebook):
+    return next(o for o in outputs(notebook) if "sample" in o.get("metadata", {}))
 
 
-def counted_twice(samples, notebook):
-    values = samples[0].metadata["sample"]["values"]
-    values[1], samples[0].metadata["sample"]["fingerprint"] = values[0], None
-    notebook.metadata["published"].pop(
-        "outputs"
-    )  # as in a notebook from before outputs were kept in mind
+def better(notebook):
+    first_sample(notebook).metadata["sample"]["values"][0] += 1e-6
 
 
-def output_gone(_, notebook):
-    next(c for c in publish.code_cells(notebook) if c.outputs).outputs.pop()
+def counted_twice(notebook):
+    values = first_sample(notebook).metadata["sample"]["values"]
+    values[1], first_sample(notebook).metadata["sample"]["fingerprint"] = values[0], None
+
+
+def other_text(notebook):
+    data = first_sample(notebook).data
+    data["text/plain"] = data["text/plain"].replace("0.7", "0.9")
+
+
+def caption(notebook):
+    shown = next(o for o in outputs(notebook) if "text/html" in o.get("data", {}))
+    shown.data["text/html"] = shown.data["text/html"].replace("60 %", "10 %")
+
+
+def output_gone(notebook):
+    next(c for c in code_cells(notebook) if c.outputs).outputs.pop()
+
+
+def stamped(**fields):
+    return lambda notebook: notebook.metadata["published"].update(fields)
+
+
+def without(field):
+    return lambda notebook: notebook.metadata["published"].pop(field)
+
+
+def better_and_without_digest(notebook):
+    better(notebook)
+    notebook.metadata["published"].pop("digest")
+
+
+def better_with_a_digest_of_the_outputs_alone(notebook):
+    better(notebook)
+    notebook.metadata["published"]["digest"] = stamp.digest(outputs(notebook))
+
+
+EDITED, OLDER = "outputs or stamp were edited", "of an older kind"
 
 
 @pytest.mark.parametrize(
-    "change, says",
+    "fault, says",
     [
-        (better, "outputs were edited"),
-        (output_gone, "outputs were edited"),
-        (counted_twice, "twice|counts"),
+        (better, EDITED),
+        (output_gone, EDITED),
+        (other_text, EDITED),
+        (caption, EDITED),
+        (counted_twice, "network(s) twice"),
+        (stamped(torch="9.9.9"), "ran on torch 9.9.9; requirements.lock says"),
+        (stamped(numpy="1.0.0"), "ran on numpy 1.0.0; requirements.lock says"),
+        (stamped(networks=4096), EDITED),
+        (stamped(date="1999-01-01"), EDITED),
+        (stamped(processor="another"), EDITED),
+        (stamped(threads=8), EDITED),
+        (without("digest"), OLDER),
+        (without("python"), OLDER),
+        (without("threads"), OLDER),
+        (better_and_without_digest, OLDER),
+        (better_with_a_digest_of_the_outputs_alone, EDITED),
     ],
 )
-def test_edited_outputs_are_stale_and_never_bound(book, capsys, change, says):
-    change_outputs(book, change)
-    assert run(book, "--check") == 1 and re.search(says, capsys.readouterr().out)
+def test_edited_outputs_and_stamps_are_stale_and_never_bound(book, capsys, fault, says):
+    change(book, fault)
+    assert run(book, "--check") == 1 and says in capsys.readouterr().out
 
 
 def test_a_broken_notebook_is_told(book, capsys):
@@ -272,14 +315,136 @@ def test_stopped_publish_leaves_the_published_notebook(book, how):
         time.sleep(0.1)
 
 
-def test_helper_or_pin_changes_make_it_stale(book, monkeypatch, capsys):
-    monkeypatch.setattr(publish, "pins", lambda: "numpy==2.4.6, torch==9.9.9")
-    assert run(book, "--check") == 1 and "changed: pins" in capsys.readouterr().out
+def test_another_lock_makes_it_stale_and_a_run_needs_what_is_locked(book, monkeypatch, capsys):
+    """A run would be stamped with what is installed: it must be what is wanted."""
+    before = made(book)
+    monkeypatch.setattr(publish, "locked", lambda: {"torch": "9.9.9"})
+    monkeypatch.setattr(stamp, "locked", lambda: {"torch": "9.9.9"})
+    assert run(book, "--check") == 1 and "requirements.lock says 9.9.9" in capsys.readouterr().out
+    assert run(book) == 1 and made(book) == before
+    assert "is installed, requirements.lock says 9.9.9: install" in capsys.readouterr().out
 
 
-def test_plain_page_and_missing_page_are_told(tmp_path):
+def test_a_helper_that_computes_otherwise_makes_it_stale(book, monkeypatch, capsys):
+    text = source.module_text("sample")
+    said = text.replace('"""A published number', '"""A number that is published')
+    monkeypatch.setattr(source, "module_text", lambda name, path=None: said)
+    assert run(book, "--check") == 1 and "the text changed" in capsys.readouterr().out
+    for old, new in ("FEWEST = 8", "FEWEST = 9"), ("(0.95)", "(0.90)"), ("< 0.95", "< 0.90"):
+        other = text.replace(old, new)
+        monkeypatch.setattr(source, "module_text", lambda name, path=None, text=other: text)
+        says = "changed: helpers" if other != text else "the text"
+        assert run(book, "--check") == (1 if other != text else 0)
+        assert other == text or says in capsys.readouterr().out
+
+
+def test_output_that_cannot_come_again_is_refused(book, capsys):
+    before = made(book)
+    edit(book, 'is bounded")', 'is bounded")\nobject()')
+    assert run(book) == 1 and made(book) == before
+    said = capsys.readouterr().out
+    assert "book/demo.md, code cell 3 (object()) shows an address in memory" in said, said
+
+
+def test_a_page_runs_in_one_thread_however_the_tool_was_called(book, monkeypatch):
+    """numpy's threads, too: without make nobody has set them."""
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    ask = "import os, torch\nprint(os.environ['OPENBLAS_NUM_THREADS'], torch.get_num_threads())"
+    edit(book, "rate = 0.05", f"rate = 0.05\n{ask}")
+    assert run(book) == 0 and "1 1" in made(book)
+    assert nbformat.reads(made(book), 4).metadata["published"]["threads"] == 1
+
+
+def test_a_printed_number_that_moved_is_kept_back(book, capsys):
+    before = made(book)
+    edit(book, "0.1234 and", "9.9999 and")
+    assert run(book) == 1 and made(book) == before
+    assert "MOVED  stdout of code cell 3: 0.1234 -> 9.9999" in capsys.readouterr().out
+
+
+def test_a_caption_that_moved_is_kept_back(book, capsys):
+    before = made(book)
+    edit(book, "60 % comes from copy 4", "10 % comes from copy 9")
+    assert run(book) == 1 and made(book) == before
+    assert "MOVED  text/html of code cell 4: 60 -> 10" in capsys.readouterr().out
+
+
+def test_an_exact_value_that_moved_by_its_only_digit_is_kept_back(book, capsys):
+    before = made(book)
+    edit(book, '"left", 2e-5', '"left", 3e-5')
+    assert run(book) == 1 and made(book) == before
+    assert "MOVED  exact value left: 2e-05 -> 3e-05" in capsys.readouterr().out
+
+
+def test_one_unreadable_source_stops_no_other(book, capsys):
+    for name, text in {
+        "colon.md": DEMO.replace("jupytext:", "title: Assignment 1: loops\njupytext:"),
+        "magic.md": DEMO.replace("rate = 0.05", "%matplotlib inline"),
+    }.items():
+        (book / name).write_text(text, encoding="utf-8")
+    (book / "latin.md").write_bytes(DEMO.replace("A page", "Une idée").encode("latin-1"))
+    edit(book, "The cell has", "Our cell has")
+    names = ("colon.md", "magic.md", "latin.md", "demo.md")
+    assert publish.main([str(book / name) for name in names]) == 1
+    said = capsys.readouterr()
+    assert "Our cell has" in made(book) and "outputs kept" in said.out
+    for name in names[:-1]:
+        assert name in said.err, said.err
+    assert "Traceback" not in said.err
+
+
+@pytest.mark.parametrize(
+    "old, new, says",
+    [
+        ("rate = 0.05", "%matplotlib inline\nrate = 0.05", "not plain Python"),
+        ("rate = 0.05", "rate = fetch('x.npz')", "fetches x.npz, but its front matter declares no"),
+        ("rate = 0.05", "rate = fetch(name)", "fetch a file by its name"),
+        ("jupytext:", "course:\n  data: [README.md]\njupytext:", "declares README.md; a change"),
+        ("jupytext:", "course:\n  data: [absent.npz]\njupytext:", "data that is not there: absent"),
+        ("rate = 0.05", "import tools.shipped.sample", "cannot stand in a page"),
+        ("rate = 0.05", "def f():\n    from tools.shipped.data import fetch", "cannot stand in a"),
+        (
+            "from tools.shipped.sample",
+            "from tools.shipped.samples",
+            "there are data, flipbook",
+        ),
+    ],
+)
+def test_what_cannot_be_published_is_told(book, capsys, old, new, says):
+    edit(book, old, new)
+    assert run(book, "--check") == 1
+    assert "demo.md" in (said := capsys.readouterr().err) and says in said, said
+
+
+def test_an_import_that_a_formatter_wrapped_is_replaced(book):
+    edit(
+        book,
+        "from tools.shipped.sample import exact, sample",
+        "from tools.shipped.sample import (\n    exact,\n    sample,\n)",
+    )
+    assert "from tools" not in source.read(book / "demo.md").notebook.cells[1].source
+
+
+def test_two_at_once_are_told(book, capsys):
+    edit(book, "The cell has", "Our cell has")
+    with FileLock(publish.lock_file(book / "demo.md")):
+        assert run(book) == 2 and "another publish is at work" in capsys.readouterr().err
+        assert run(book, "--check") == 1
+    assert run(book) == 0
+
+
+def test_a_notebook_stands_for_its_source():
+    wanted = ROOT / "solutions" / "first-steps.md"
+    for folder in ("solutions", "exercises"):
+        assert publish.source_of(ROOT / folder / "first-steps.ipynb") == wanted
+
+
+def test_a_usage_error_has_its_exit_code(tmp_path, capsys):
     (tmp_path / "plain.md").write_text("# Plain\n", encoding="utf-8")
-    with pytest.raises(SystemExit, match="is no notebook"):
-        publish.main([str(tmp_path / "plain.md")])
-    with pytest.raises(SystemExit, match="there is no"):
-        publish.main([str(tmp_path / "absent.md")])
+    for name, says in ("plain.md", "is no notebook"), ("absent.md", "there is no"):
+        assert publish.main([str(tmp_path / name)]) == 2 and says in capsys.readouterr().err
+    with pytest.raises(SystemExit) as stop:
+        publish.main(["--no-such-option"])
+    assert stop.value.code == 2

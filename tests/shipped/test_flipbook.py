@@ -14,7 +14,7 @@ from matplotlib import pyplot as plt
 from nbclient import NotebookClient
 
 import tools.shipped.flipbook
-from tools.pages import publish
+from tools.pages.notebook import outputs
 from tools.repository import ROOT
 from tools.shipped.flipbook import flipbook
 from tools.site.browser import new_page
@@ -320,25 +320,12 @@ def test_what_is_published_of_a_flipbook(tmp_path):
     assert "widget-state" not in made and "widgets" not in nbformat.reads(made, 4).metadata
 
 
-def test_nbval_compares_its_name_and_not_its_pictures(pytestconfig):
-    plain = pytestconfig.pluginmanager.get_plugin(str(ROOT / "conftest.py")).plain
-    book = nbformat.v4.new_output(
-        "display_data",
-        {"text/plain": "flip-book", "text/html": "<img>", WIDGET: {}},
-        metadata={"flipbook": {}},
-    )
-    table = nbformat.v4.new_output("display_data", {"text/html": "<table>"})
-    assert plain(book)["data"] == {"text/plain": "flip-book"} and plain(table)["data"] == {
-        "text/html": "<table>"
-    }
-
-
 def test_flipbooks_of_the_course():
     """Each is small enough, and its page too."""
     found = []
     for source in sorted((ROOT / "book").glob("*.ipynb")):
-        outputs = [o for c in publish.code_cells(nbformat.read(source, 4)) for o in c.outputs]
-        books = [o for o in outputs if "flipbook" in o.get("metadata", {})]
+        shown = outputs(nbformat.read(source, 4))
+        books = [o for o in shown if "flipbook" in o.get("metadata", {})]
         found += books
         assert not books or source.stat().st_size < 2_000_000, source.name
     assert found, "the course has no flip-book"

@@ -1,119 +1,211 @@
-"""Chance: does a sample differ by more than chance, and what fall can it show?"""
+"""Could chance alone have made this difference? The statistics of comparing two runs.
+
+python -m tools.pages.chance    for each published sample, the smallest fall that can be seen
+
+A full run compares some hundred samples, and one false alarm makes it red. Each comparison is
+therefore held to the share of one in a family of fixed size (Bonferroni). Whether anything at all
+is red would be the same under Holm's correction, which only finds more once something is; and with
+a fixed size a cell's verdict needs no other cell.
+"""
 
 import re
-import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
 from decimal import Decimal
-from statistics import mean, stdev
+from functools import cache
 
 import numpy as np
-from scipy import stats
+from numpy.typing import NDArray
+from scipy import optimize, stats
 
-CHANCE = 0.001  # a sample moved when chance alone would do it less often than this
-POWER = 0.8  # the report names the change that is seen this often
+from tools.repository import ROOT
+from tools.shipped.sample import FEWEST, Sample
+
+FALSE_ALARMS = 1 / 500  # an honest full run on another machine is red less often than this
+FAMILY = 600  # comparisons in a full run, with head room; a test counts those of the notebooks
+CHANCE = FALSE_ALARMS / FAMILY  # a sample moved when chance alone would do it less often than this
+POWER = 0.8  # the report names the fall that is seen this often
 NUMBER = re.compile(r"(?<![\w.])[-−+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
+Array = NDArray[np.float64]
 
 
-def welch(old, new):
-    """p of Welch's t for a difference of means; constant samples differ certainly or not at all."""
-    if len(set(old)) == len(set(new)) == 1:
-        return 1.0 if old[0] == new[0] else 0.0
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # scipy: nearly identical values
-        return float(stats.ttest_ind(old, new, equal_var=False).pvalue)
+@dataclass(frozen=True)
+class Comparison:
+    """One statistic of two samples, or of many pairs of them at once."""
+
+    what: str  # its name in a report
+    old: Array  # (...,), its value in the first sample of each pair
+    new: Array  # (...,), and in the second
+    p: Array  # (...,), how often chance alone sets two samples so far apart
+    end: str = ""  # what a report says after the values
 
 
-def sample_moved(old, new, exactly):
-    """Why the new sample does not say what the published one says, or None.
+def comparisons(old: Array, new: Array, like: Sample) -> Iterator[Comparison]:
+    """What is compared of samples (..., n) that are counted and shown like `like`.
 
-    exactly  same code, torch, processor and threads: the values must be the same to the last bit
+    Without a threshold, the mean. With one, how many networks trained; then the mean of those that
+    did and the mean of the others, where both samples have at least 8 of them.
     """
-    found = [f"the published sample {f}" for f in old.faults()] + [
-        f"the new sample {f}" for f in new.faults()
-    ]
-    changed = [k for k in ("trained", "log", "of", "fmt") if getattr(old, k) != getattr(new, k)]
-    if changed:
-        moves = ", ".join(f"{k} {getattr(old, k)} -> {getattr(new, k)}" for k in changed)
-        found.append(f"is counted differently: {moves}")
-    if len(old.values) != len(new.values):
-        found.append(f"had {len(old['values'])} values, now {len(new['values'])}")
-    if found:
-        return "; ".join(found)
-    if exactly:
-        pairs = list(zip(old.values, new.values))
-        at = next((i for i, (a, b) in enumerate(pairs) if a != b), None)
-        if at is None and old.fingerprint != new.fingerprint:
-            return "the fingerprints differ: these are other networks"
-        if at is None:
-            return None
-        count = sum(a != b for a, b in pairs)
-        return (
-            f"{count} of {len(pairs)} values differ on the machine that published them;"
-            f" the first: {pairs[at][0]!r} -> {pairs[at][1]!r}"
-        )
-    return by_chance(old, new)
+    if like.trained is None:
+        everyone = np.ones_like(old, dtype=bool)
+        yield compare_means("mean", old, everyone, new, everyone, like.log)
+        return
+    n, is_old, is_new = old.shape[-1], old >= like.trained, new >= like.trained
+    k_old, k_new = is_old.sum(-1), is_new.sum(-1)
+    p = np.vectorize(fisher, otypes=[float])(k_old, k_new, n)
+    yield Comparison(f"{like.of} trained:", k_old, k_new, p, f" of {n}")
+    yield compare_means("mean of the trained", old, is_old, new, is_new, like.log)
+    yield compare_means("mean of the others", old, ~is_old, new, ~is_new, like.log)
 
 
-def by_chance(old, new):
-    """Why two samples of other networks differ by more than chance, or None."""
-    a, b = old.values, new.values
-    if old.trained is not None:
-        a, b = old.best, new.best
-        n = len(old.values)
-        p = stats.fisher_exact([[len(a), n - len(a)], [len(b), n - len(b)]])[1]
-        if not p >= CHANCE:
-            return f"networks trained: {len(a)} -> {len(b)} of {n} (p = {p:.1g})"
-    if old.log:
-        a, b = np.log10(a).tolist(), np.log10(b).tolist()
-    if len(a) < 2 or len(b) < 2:
-        return None  # too few trained for a mean; their number was compared
-    p = welch(a, b)
-    if p >= CHANCE:  # written so that NaN does not pass
+def compare_means(
+    what: str, old: Array, of_old: Array, new: Array, of_new: Array, log: bool
+) -> Comparison:
+    """The means of those values that the masks choose, of logarithms if `log`; few are not."""
+    if log:
+        what, old, new = f"{what} (log10)", np.log10(old), np.log10(new)
+    with np.errstate(invalid="ignore", divide="ignore"):  # nothing chosen: 0 / 0
+        means = [v.mean(-1, where=of) for v, of in ((old, of_old), (new, of_new))]
+    few = np.minimum(of_old.sum(-1), of_new.sum(-1)) < FEWEST
+    return Comparison(what, *means, np.where(few, 1.0, welch(old, of_old, new, of_new)))
+
+
+def welch(old: Array, of_old: Array, new: Array, of_new: Array) -> Array:
+    """p of Welch's t for a difference of means of the values (..., n) that the masks choose.
+
+    Means that differ by rounding alone do not differ; constant values differ certainly otherwise.
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        size = [of.sum(-1) for of in (of_old, of_new)]
+        mean = [v.mean(-1, where=of) for v, of in ((old, of_old), (new, of_new))]
+        pairs = zip((old, new), (of_old, of_new), size, strict=True)
+        error = [(v.var(-1, where=of) / (k - 1)) for v, of, k in pairs]  # of the mean, squared
+        t = (mean[0] - mean[1]) / np.sqrt(error[0] + error[1])
+        parts = [e**2 / (k - 1) for e, k in zip(error, size, strict=True)]
+        df = (error[0] + error[1]) ** 2 / (parts[0] + parts[1])
+        p = np.where(np.isinf(t), 0.0, 2 * stats.t.sf(np.abs(t), df))
+    return np.where(np.isclose(*mean, rtol=1e-12, atol=0), 1.0, p)
+
+
+@cache
+def fisher(old: int, new: int, n: int) -> float:
+    """p of Fisher's exact test for `old` of n against `new` of n."""
+    return float(stats.fisher_exact([[old, n - old], [new, n - new]]).pvalue)
+
+
+def by_chance(old: Sample, new: Sample) -> str | None:
+    """How two samples of other networks differ by more than chance, or None."""
+    values = (np.asarray(each.values, dtype=float) for each in (old, new))
+    for found in comparisons(*values, like=old):
+        if not found.p >= CHANCE:  # written so that NaN does not pass
+            return f"{found.what} {found.old:.4g} -> {found.new:.4g}{found.end} (p = {found.p:.1g})"
+    return None
+
+
+# ---------------------------------------------------------------- what falls can be seen
+
+
+def mean_fall(sample: Sample) -> float | None:
+    """The smallest fall of the mean (of log10, if `log`) that is seen with probability POWER.
+
+    Of the networks that trained, where there is a threshold; None if these are fewer than 8.
+    """
+    values = np.asarray(sample.trained_values)
+    if len(values) < FEWEST:
         return None
-    scale = " (log10)" if old.log else ""
-    return f"mean{scale} {mean(a):.4g} -> {mean(b):.4g} (p = {p:.1g})"
+    spread = np.std(np.log10(values) if sample.log else values, ddof=1)
+    return visible_shift(len(values)) * float(spread) * (2 / len(values)) ** 0.5
 
 
-def text_moved(old, new, exactly=False):
-    """Why two texts differ by more than one unit of a float's last digit, or None.
+@cache
+def visible_shift(n: int) -> float:
+    """The difference of means of n and n normal values, in its standard errors, seen so often."""
+    df = 2 * n - 2
+    critical = stats.t.ppf(1 - CHANCE / 2, df)
 
-    Words and integers must be equal.
+    def more_often(shift: float) -> float:
+        return stats.nct.sf(critical, df, shift) - POWER
+
+    return optimize.brentq(more_often, critical / 2, 2 * critical)
+
+
+def count_fall(sample: Sample) -> int | None:
+    """The largest expected number of trained networks whose fall is seen with probability POWER.
+
+    None without a threshold, and where so few trained that no fall could be seen.
     """
-    if exactly:
+    if sample.trained is None:
+        return None
+    n, k = len(sample.values), len(sample.trained_values)
+    red = [new for new in range(k) if fisher(k, new, n) < CHANCE]
+    if not red:
+        return None
+    return next((m for m in range(k, -1, -1) if stats.binom.cdf(red[-1], n, m / n) >= POWER), None)
+
+
+def in_words(sample: Sample) -> str:
+    """The smallest falls of a sample that are seen with probability POWER."""
+    falls = []
+    if (fall := mean_fall(sample)) is not None:
+        falls.append(f"a factor of {10**fall:.2g}" if sample.log else f"{fall:.2g}")
+    if (count := count_fall(sample)) is not None:
+        falls.append(f"{len(sample.trained_values)} trained falling to {count}")
+    return " or ".join(falls) or "none"
+
+
+# ---------------------------------------------------------------- what no chance enters
+
+
+def text_moved(old: str, new: str, exactly: bool = False) -> str | None:
+    """Where two texts differ, or None.
+
+    exactly  both are of the same machine, and must be equal. Else a float that shows at least two
+             significant digits may differ by one unit of its last; words and integers may not.
+    """
+    if exactly or NUMBER.sub("#", old) != NUMBER.sub("#", new):
         return None if old == new else f"{old!r} -> {new!r}"
-    if NUMBER.sub("#", old) != NUMBER.sub("#", new):
-        return f"{old!r} -> {new!r}"
-    for a, b in zip(NUMBER.findall(old), NUMBER.findall(new)):
+    for a, b in zip(NUMBER.findall(old), NUMBER.findall(new), strict=True):
         if a != b and not one_unit_apart(a, b):
             return f"{a} -> {b} in {old!r}"
     return None
 
 
-def one_unit_apart(a, b):
-    a, b = (Decimal(x.replace("−", "-")) for x in (a, b))
-    is_float = a.as_tuple().exponent != 0 and b.as_tuple().exponent != 0
-    return (
-        is_float
-        and a.as_tuple().exponent == b.as_tuple().exponent
-        and abs(a - b) <= Decimal(1).scaleb(a.as_tuple().exponent)
-    )
+def one_unit_apart(a: str, b: str) -> bool:
+    """Whether two numbers are floats, written alike, that may differ by rounding alone."""
+    if form(a) != form(b) or form(a) == "0":
+        return False
+    one, other = (Decimal(text.replace("−", "-")) for text in (a, b))
+    if one == other:  # -0.0 and 0.0
+        return True
+    digits = min(len(number.as_tuple().digits) for number in (one, other))
+    unit = min(int(number.as_tuple().exponent) for number in (one, other))
+    return digits >= 2 and abs(one - other) <= Decimal(1).scaleb(unit)
 
 
-def visible_fall(record):
-    """(fall, sentence): the smallest fall of the mean (or of log10) seen with probability POWER."""
-    values = record.best if record.trained is not None else record.values
-    values = np.log10(values).tolist() if record.log else values
-    n, sentence = len(values), []
-    fall = None
-    if n > 1:
-        critical = stats.t.ppf(1 - CHANCE / 2, 2 * n - 2) + stats.norm.ppf(POWER)
-        fall = critical * stdev(values) * (2 / n) ** 0.5
-        sentence.append(f"a factor of {10**fall:.2g}" if record.log else f"{fall:.2g}")
-    if record.trained is not None:
-        total = len(record.values)
-        seen = [
-            k for k in range(n) if stats.fisher_exact([[n, total - n], [k, total - k]])[1] < CHANCE
-        ]
-        sentence.append(
-            f"{n} trained falling to {max(seen)}" if seen else f"no fall of the {n} trained"
-        )
-    return fall, " or ".join(sentence)
+def form(number: str) -> str:
+    """How a number is written: '0' an integer, '0.00' two decimals, '0.0e0' one and a power."""
+    mantissa, power, _ = number.lower().partition("e")
+    _, point, decimals = mantissa.partition(".")
+    return f"0{point}{'0' * len(decimals)}{'e0' if power else ''}"
+
+
+def published() -> Iterator[tuple[str, Sample]]:
+    """All published samples, with the page on which each stands."""
+    import nbformat
+
+    for path in [*sorted(ROOT.glob("book/*.ipynb")), *sorted(ROOT.glob("solutions/*.ipynb"))]:
+        cells = nbformat.read(path, as_version=4).cells
+        outputs = (output for cell in cells for output in cell.get("outputs", []))
+        for record in (output.get("metadata", {}).get("sample") for output in outputs):
+            if record:
+                yield f"{path.parent.name}/{path.stem}", Sample(**record)
+
+
+def main() -> None:
+    """Print each published sample and the smallest fall that a re-run would show."""
+    for page, sample in published():
+        print(f"{page:30}{sample!s:90}smallest fall seen: {in_words(sample)}")
+
+
+if __name__ == "__main__":
+    main()

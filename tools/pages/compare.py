@@ -15,7 +15,7 @@ from itertools import groupby
 
 from nbformat import NotebookNode
 
-from tools.pages.chance import NUMBER, sample_moved, text_moved
+from tools.pages.chance import NUMBER, by_chance, text_moved
 from tools.pages.notebook import Results, code_cells, outputs, results
 from tools.shipped.sample import Exact, Sample
 
@@ -87,6 +87,34 @@ def result_changes(old: Results, new: Results, exactly: bool) -> list[Change]:
     for name in (old.samples.keys() & new.exacts.keys()) | (old.exacts.keys() & new.samples.keys()):
         found.append(Change(Kind.MOVED, name, "was a sample or an exact value, and is the other"))
     return found
+
+
+def sample_moved(old: Sample, new: Sample, exactly: bool) -> str | None:
+    """Why the new sample does not say what the published one says, or None."""
+    found = [f"the published sample {fault}" for fault in old.faults()]
+    found += [f"the new sample {fault}" for fault in new.faults()]
+    for setting in ("trained", "log", "of", "fmt"):
+        was, now = getattr(old, setting), getattr(new, setting)
+        if was != now:
+            found.append(f"is counted differently: {setting} {was} -> {now}")
+    if len(old.values) != len(new.values):
+        found.append(f"had {len(old.values)} values, now {len(new.values)}")
+    if found:
+        return "; ".join(found)
+    return values_moved(old, new) if exactly else by_chance(old, new)
+
+
+def values_moved(old: Sample, new: Sample) -> str | None:
+    """Which values of two samples, that must agree to the last bit, do not, or None."""
+    differ = [(a, b) for a, b in zip(old.values, new.values, strict=True) if a != b]
+    if differ:
+        return (
+            f"{len(differ)} of {len(old.values)} values differ on the machine that published them;"
+            f" the first: {differ[0][0]!r} -> {differ[0][1]!r}"
+        )
+    if old.fingerprint != new.fingerprint:
+        return "the fingerprints differ: these are other networks"
+    return None
 
 
 def common(old: dict, new: dict) -> Iterator[tuple]:
