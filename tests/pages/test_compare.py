@@ -47,7 +47,14 @@ LOWER = [value - 0.2 for value in VALUES]
         ([("a", said("5 rows"))], [("a", said("5 lines"))], False, [Kind.REWORDED]),
         ([("a", said("5 rows"))], [("a", said("6 rows"))], False, [Kind.MOVED]),
         ([("a", said("5 "), said("rows"))], [("a", said("5 rows"))], True, []),
-        ([("a", said("5 rows"))], [("a",)], False, [Kind.MOVED]),
+        ([("a", said("5 rows"))], [("a",)], False, [Kind.GONE]),
+        ([("a",)], [("a", said("5 rows"))], False, [Kind.NEW]),
+        (
+            [("a", said("5"))],
+            [("a", html("<p>1</p>"), said("6"))],
+            False,
+            [Kind.NEW] * 2 + [Kind.MOVED],
+        ),
         # a cell that was put in or taken out moves no other
         (
             [("a", said("1")), ("b", said("2"))],

@@ -141,16 +141,21 @@ def text_changes(
     """What changed of the texts that readers see beside the results."""
     before, after = list(shown(old)), list(shown(new))
     kinds = [[kind for kind, _ in texts] for texts in (before, after)]
-    if kinds[0] != kinds[1]:
-        was, now = (", ".join(names) or "nothing" for names in kinds)
-        return [Change(Kind.MOVED, where, f"showed {was}, now {now}")]
     found = []
-    for (kind, text), (_, other) in zip(before, after, strict=True):
-        if why := text_moved(text, other, exactly):
-            same_numbers = NUMBER.findall(text) == NUMBER.findall(other)
-            moved = Kind.REWORDED if same_numbers else Kind.MOVED
-            found.append(Change(moved, f"{kind} of {where}", why))
+    for tag, i, i_end, j, j_end in SequenceMatcher(None, *kinds, autojunk=False).get_opcodes():
+        if tag == "equal":
+            for (kind, text), (_, other) in zip(before[i:i_end], after[j:j_end], strict=True):
+                if why := text_moved(text, other, exactly):
+                    found.append(Change(reworded_or_moved(text, other), f"{kind} of {where}", why))
+        else:
+            found += [Change(Kind.GONE, f"{kind} of {where}") for kind in kinds[0][i:i_end]]
+            found += [Change(Kind.NEW, f"{kind} of {where}") for kind in kinds[1][j:j_end]]
     return found
+
+
+def reworded_or_moved(old: str, new: str) -> Kind:
+    """What became of a text that is another one."""
+    return Kind.REWORDED if NUMBER.findall(old) == NUMBER.findall(new) else Kind.MOVED
 
 
 def shown(outputs: Iterable[NotebookNode]) -> Iterator[tuple[str, str]]:
