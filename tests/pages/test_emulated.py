@@ -15,9 +15,10 @@ import sys
 import nbformat
 import pytest
 
-from tools.pages import compare, publish
+from tools.pages import publish
+from tools.pages.chance import mean_fall
 from tools.repository import ROOT
-from tools.shipped import sample
+from tools.shipped.sample import Sample
 
 EMULATED = {"ATEN_CPU_CAPABILITY": "default", "MKL_CBWR": "COMPATIBLE"}
 
@@ -58,7 +59,7 @@ def emulated_processor():
     command = [
         sys.executable,
         "-c",
-        "from tools import compare; print(compare.machine()['processor'])",
+        "from tools.pages import compare; print(compare.machine()['processor'])",
     ]
     environment = {**os.environ, **EMULATED}
     return subprocess.run(
@@ -86,10 +87,10 @@ def report(tmp_path_factory):
     )
     record = output.metadata["sample"]
     assert record["name"] == "accuracy"
-    fall = compare.visible_fall(record)[0]
+    fall = mean_fall(Sample(**record))
     # as if it had been better when it was published
     record["values"] = [value + fall for value in record["values"]]
-    output.data["text/plain"] = f"accuracy: {sample.sample_text(**record)}"
+    output.data["text/plain"] = str(Sample(**record))
     nbformat.write(fallen, folder / "fallen.ipynb")
 
     stamped = nbformat.reads(published, 4)

@@ -11,7 +11,7 @@ import re
 from statistics import mean, median
 
 from tools.pages.colab_text import MATHS
-from tools.shipped.sample import interval, sample_text
+from tools.shipped.sample import Sample, interval
 
 FIELD = re.compile(r"\{\{\s*(\w+)(?:\.(\w+))?(?::([^{}]+))?\s*\}\}")
 KEPT = "\N{NO-BREAK SPACE}"
@@ -33,8 +33,7 @@ def trained(record):
 
 
 def best(record, fmt):
-    good = trained_values(record)
-    return interval(good, fmt) if len(good) > 1 else format(good[0], fmt) if good else "–"
+    return interval(trained_values(record), fmt)
 
 
 TEXTS = {"trained": trained}
@@ -53,7 +52,7 @@ def field(samples, exacts, name, attribute, fmt):
     record = samples[name]
     fmt = fmt or record["fmt"]
     if not attribute:
-        return sample_text(**record)
+        return Sample(**record).text
     if attribute == "n":
         return str(len(record["values"]))
     if attribute in TEXTS:

@@ -33,7 +33,7 @@ from tools.pages.bind import FIELD, BindError, bind
 from tools.pages.colab_text import plain
 from tools.pages.program import program
 from tools.repository import RAW_LINE, ROOT, ConfigError, course
-from tools.shipped.sample import faults
+from tools.shipped.sample import Sample
 from tools.terms import TermsError, terms
 
 IMPORT = re.compile(r"^from tools\.shipped\.(\w+) import .*$", re.M)
@@ -210,7 +210,7 @@ def outputs_digest(notebook):
 def edited(notebook):
     """Why the outputs are not what a run gave, or ''. Binding them would publish what was typed."""
     for record in values(notebook)[0].values():
-        if found := faults(**record):
+        if found := Sample(**record).faults():
             return f"the made notebook's sample {record['name']} {'; '.join(found)}"
     stated = stamp_of(notebook).get("outputs")  # notebooks made before it was kept have none
     return (
@@ -380,7 +380,7 @@ def moved(page, old, new):
         )
         if old_text is None:
             lines.append(f"  new    {name}")
-        elif why := text_moved(old_text, text):
+        elif why := text_moved(old_text, text, exactly):
             lines.append(f"  MOVED  {name}: {why}")
             alarms += 1
     gone = [*(old_samples.keys() - new_samples.keys()), *(old_exacts.keys() - new_exacts.keys())]
