@@ -9,12 +9,12 @@ UV := uv==0.13.9
 export OMP_NUM_THREADS := 1
 # Tests that need no browser and nothing of Linux (the shield around students' code, /proc): what must hold on macOS, too.
 PORTABLE := course/test_cells course/test_notation course/test_prose course/test_section pages/test_colab \
-  pages/test_colab_text pages/test_publish pages/test_samples site/test_reuse test_lock test_repository test_style \
-  test_workflows
+  pages/test_chance pages/test_colab_text pages/test_publish pages/test_samples shipped/test_data shipped/test_sample \
+  site/test_reuse test_lock test_repository test_style test_workflows
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:  # a half-made .venv is not taken for a whole one
-.PHONY: help book test test-all test-tools test-portable lint format lock colab publish serve grade bench clean lighthouse
+.PHONY: help book test test-all test-tools test-portable lint format lock colab publish serve grade bench alarms clean lighthouse
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -80,6 +80,9 @@ grade: .venv/all  ## grade a class: make grade SUBMISSIONS=folder [OUT=grades.cs
 
 bench: .venv/all  ## measure what a published number costs; writes bench/results.md (ten minutes, on a quiet machine)
 	$(BIN)/python -m bench.bench
+
+alarms: .venv/all  ## simulate honest re-runs: how many are red, what falls are seen; writes bench/alarms.md
+	$(BIN)/python -m bench.alarms
 
 lighthouse: book  ## Lighthouse's scores of every page (needs Chromium and node)
 	$(BIN)/python -m bench.lighthouse

@@ -16,7 +16,7 @@ from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import optimize, stats
+from scipy import stats
 
 from tools.repository import ROOT
 from tools.shipped.sample import FEWEST, Sample
@@ -27,6 +27,7 @@ CHANCE = FALSE_ALARMS / FAMILY  # a sample moved when chance alone would do it l
 POWER = 0.8  # the report names the fall that is seen this often
 NUMBER = re.compile(r"(?<![\w.])[-−+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -59,32 +60,49 @@ def comparisons(old: Array, new: Array, like: Sample) -> Iterator[Comparison]:
 
 
 def compare_means(
-    what: str, old: Array, of_old: Array, new: Array, of_new: Array, log: bool
+    what: str, old: Array, of_old: Mask, new: Array, of_new: Mask, log: bool
 ) -> Comparison:
     """The means of those values that the masks choose, of logarithms if `log`; few are not."""
     if log:
         what, old, new = f"{what} (log10)", np.log10(old), np.log10(new)
-    with np.errstate(invalid="ignore", divide="ignore"):  # nothing chosen: 0 / 0
-        means = [v.mean(-1, where=of) for v, of in ((old, of_old), (new, of_new))]
-    few = np.minimum(of_old.sum(-1), of_new.sum(-1)) < FEWEST
-    return Comparison(what, *means, np.where(few, 1.0, welch(old, of_old, new, of_new)))
+    a, b = mean(old, of_old), mean(new, of_new)
+    few = np.minimum(a.size, b.size) < FEWEST
+    return Comparison(what, a.value, b.value, np.where(few, 1.0, welch(a, b)))
 
 
-def welch(old: Array, of_old: Array, new: Array, of_new: Array) -> Array:
-    """p of Welch's t for a difference of means of the values (..., n) that the masks choose.
+@dataclass(frozen=True)
+class Mean:
+    """The mean of some values, or of many sets of them at once."""
 
-    Means that differ by rounding alone do not differ; constant values differ certainly otherwise.
+    value: Array  # (...,)
+    error: Array  # (...,), its squared standard error
+    size: NDArray[np.int64]  # (...,), the number of values
+
+
+def mean(values: Array, of: Mask) -> Mean:
+    """The mean of those of the values (..., n) that the mask (..., n) chooses, two at least."""
+    size = of.sum(-1)
+    n = np.maximum(size, 2)
+    value = (values * of).sum(-1) / n
+    squares = of * (values - value[..., None]) ** 2
+    return Mean(value, squares.sum(-1) / (n - 1) / n, size)
+
+
+def welch(a: Mean, b: Mean) -> Array:
+    """p of Welch's t for a difference of means.
+
+    Those that differ by rounding alone do not differ; those of constant values do, certainly.
     """
-    with np.errstate(invalid="ignore", divide="ignore"):
-        size = [of.sum(-1) for of in (of_old, of_new)]
-        mean = [v.mean(-1, where=of) for v, of in ((old, of_old), (new, of_new))]
-        pairs = zip((old, new), (of_old, of_new), size, strict=True)
-        error = [(v.var(-1, where=of) / (k - 1)) for v, of, k in pairs]  # of the mean, squared
-        t = (mean[0] - mean[1]) / np.sqrt(error[0] + error[1])
-        parts = [e**2 / (k - 1) for e, k in zip(error, size, strict=True)]
-        df = (error[0] + error[1]) ** 2 / (parts[0] + parts[1])
-        p = np.where(np.isinf(t), 0.0, 2 * stats.t.sf(np.abs(t), df))
-    return np.where(np.isclose(*mean, rtol=1e-12, atol=0), 1.0, p)
+    with np.errstate(invalid="ignore", divide="ignore"):  # constant values have no error
+        t = np.abs(a.value - b.value) / np.sqrt(a.error + b.error)
+        p = np.where(np.isinf(t), 0.0, 2 * stats.t.sf(t, freedom(a, b)))
+    return np.where(np.isclose(a.value, b.value, rtol=1e-12, atol=0), 1.0, p)
+
+
+def freedom(a: Mean, b: Mean) -> Array:
+    """Welch's degrees of freedom."""
+    parts = [x.error**2 / (np.maximum(x.size, 2) - 1) for x in (a, b)]
+    return (a.error + b.error) ** 2 / (parts[0] + parts[1])
 
 
 @cache
@@ -114,19 +132,16 @@ def mean_fall(sample: Sample) -> float | None:
     if len(values) < FEWEST:
         return None
     spread = np.std(np.log10(values) if sample.log else values, ddof=1)
-    return visible_shift(len(values)) * float(spread) * (2 / len(values)) ** 0.5
+    return visible_shift(len(values)) * float(spread)
 
 
 @cache
 def visible_shift(n: int) -> float:
-    """The difference of means of n and n normal values, in its standard errors, seen so often."""
-    df = 2 * n - 2
-    critical = stats.t.ppf(1 - CHANCE / 2, df)
-
-    def more_often(shift: float) -> float:
-        return stats.nct.sf(critical, df, shift) - POWER
-
-    return optimize.brentq(more_often, critical / 2, 2 * critical)
+    """The difference of means of n and n normal values, in standard deviations, seen so often."""
+    old, new = np.random.default_rng(n).normal(size=(2, 20_000, n))
+    a, b = (mean(values, np.ones_like(values, dtype=bool)) for values in (old, new))
+    needed = stats.t.isf(CHANCE / 2, freedom(a, b)) * np.sqrt(a.error + b.error)
+    return float(np.quantile(needed - (a.value - b.value), POWER))
 
 
 def count_fall(sample: Sample) -> int | None:

@@ -170,7 +170,7 @@ def sample(
     ids = None if rows is None else [_identity(row) for row in rows]
     shown = Sample(name, [float(value) for value in values], ids, trained, log, fmt, of)
     found = shown.faults()
-    if not found and _are_coarse(rows or [[value] for value in shown.values]):
+    if not found and all(map(_is_coarse, rows or [[value] for value in shown.values])):
         found.append(
             f"tells its networks apart by too little, which others share by chance: {_GIVE}"
         )
@@ -209,16 +209,12 @@ def _identity(row: list[float]) -> float | str:
     return row[0] if len(row) == 1 else hashlib.sha256(repr(row).encode()).hexdigest()[:16]
 
 
-def _are_coarse(rows: list[list[float]]) -> bool:
-    """Whether each network has few numbers, all of single precision, that is of 24 bits.
+def _is_coarse(row: list[float]) -> bool:
+    """Whether a network's numbers are few and of single precision, that is of 24 bits.
 
     Of 32 networks that stay at chance, two have the same loss in one run of twenty.
     """
-    single = (
-        len(row) < FINE and all((math.frexp(x)[0] * 2**24).is_integer() for x in row)
-        for row in rows
-    )
-    return all(single)
+    return len(row) < FINE and all((math.frexp(x)[0] * 2**24).is_integer() for x in row)
 
 
 def _show(result: Sample | Exact, kind: str) -> None:
