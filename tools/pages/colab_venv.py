@@ -65,14 +65,14 @@ def find_python() -> str:
 
 def colab_python(pins: str) -> Path:
     """The Python of a venv with these pins: made now, or kept from before."""
-    python, made_from, wanted = VENV / "bin" / "python", VENV / "made-from.txt", VENV / "pins.txt"
+    python, made_from, wanted = (VENV / n for n in ("bin/python", "made-from.txt", "pins.txt"))
     maker = find_python()
     recipe = f"# {maker}\n{pins}"
     if not made_from.exists() or made_from.read_text(encoding="utf-8") != recipe:
         print(f"making {VENV.name} with {maker} and Colab's packages: takes minutes", flush=True)
         subprocess.run([maker, "-m", "venv", "--clear", VENV], check=True)
         wanted.write_text(recipe, encoding="utf-8")
-        install = [python, "-m", "pip", "install", "--quiet", "-r", wanted]
+        install = [str(python), "-m", "pip", "install", "--quiet", "-r", str(wanted)]
         if subprocess.run(install).returncode != 0:
             sys.exit(f"Colab's packages could not be installed for {maker}: pip says why above")
         wanted.rename(made_from)

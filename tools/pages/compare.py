@@ -63,9 +63,14 @@ def paired_cells(
 ) -> Iterator[tuple[NotebookNode, NotebookNode]]:
     """The code cells that stand for one another: those with equal code, and what is between."""
     before, after = code_cells(old), code_cells(new)
-    sources = [cell.source for cell in before], [cell.source for cell in after]
-    for _, i, i_end, j, j_end in SequenceMatcher(None, *sources, autojunk=False).get_opcodes():
+    sources = ([cell.source for cell in cells] for cells in (before, after))
+    for _, i, i_end, j, j_end in matched(*sources):
         yield from zip(before[i:i_end], after[j:j_end])
+
+
+def matched(old: list[str], new: list[str]) -> Iterator[tuple[str, int, int, int, int]]:
+    """("equal" or not, from, to, from, to): which texts of two lists stand for one another."""
+    yield from SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
 
 
 # ---------------------------------------------------------------- samples and exact values
@@ -140,16 +145,16 @@ def text_changes(
 ) -> list[Change]:
     """What changed of the texts that readers see beside the results."""
     before, after = list(shown(old)), list(shown(new))
-    kinds = [[kind for kind, _ in texts] for texts in (before, after)]
+    kinds_before, kinds_after = ([kind for kind, _ in texts] for texts in (before, after))
     found = []
-    for tag, i, i_end, j, j_end in SequenceMatcher(None, *kinds, autojunk=False).get_opcodes():
+    for tag, i, i_end, j, j_end in matched(kinds_before, kinds_after):
         if tag == "equal":
             for (kind, text), (_, other) in zip(before[i:i_end], after[j:j_end], strict=True):
                 if why := text_moved(text, other, exactly):
                     found.append(Change(reworded_or_moved(text, other), f"{kind} of {where}", why))
         else:
-            found += [Change(Kind.GONE, f"{kind} of {where}") for kind in kinds[0][i:i_end]]
-            found += [Change(Kind.NEW, f"{kind} of {where}") for kind in kinds[1][j:j_end]]
+            found += [Change(Kind.GONE, f"{kind} of {where}") for kind in kinds_before[i:i_end]]
+            found += [Change(Kind.NEW, f"{kind} of {where}") for kind in kinds_after[j:j_end]]
     return found
 
 

@@ -9,6 +9,7 @@ import platform
 import re
 import subprocess
 from pathlib import Path
+from typing import Any
 
 UNKNOWN = "unknown"  # such a processor is never taken for the same as another
 FORCED = ("ATEN_CPU_CAPABILITY", "MKL_CBWR", "OPENBLAS_CORETYPE")  # these choose the arithmetic
@@ -18,7 +19,7 @@ KINDS = (  # /proc/cpuinfo's names of what tells two kinds apart, on x86 and on 
 )
 
 
-def facts() -> dict[str, str | int]:
+def facts() -> dict[str, Any]:
     """{torch, numpy, python, processor, threads}: equal facts and code give equal numbers."""
     import numpy
     import torch

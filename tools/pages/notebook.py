@@ -76,15 +76,16 @@ def results(outputs: Iterable[NotebookNode]) -> Results:
     found = Results({}, {})
     for output in outputs:
         metadata = output.get("metadata", {})
+        for kind in ("sample", "exact"):
+            if kind in metadata and metadata[kind]["name"] in found.names:
+                name = metadata[kind]["name"]
+                raise PageError(f"two results are named {name!r}; rename one of them")
         if "sample" in metadata:
-            result, kind = Sample(**metadata["sample"]), found.samples
+            sample = Sample(**metadata["sample"])
+            found.samples[sample.name] = sample
         elif "exact" in metadata:
-            result, kind = Exact(**metadata["exact"]), found.exacts
-        else:
-            continue
-        if result.name in found.names:
-            raise PageError(f"two results are named {result.name!r}; rename one of them")
-        kind[result.name] = result
+            exact = Exact(**metadata["exact"])
+            found.exacts[exact.name] = exact
     return found
 
 

@@ -20,16 +20,17 @@ def program(source: str) -> str:
         return source
     last = tree.body[-1:]  # a cell shows its last value, also a text
     for node in ast.walk(tree):
-        if isinstance(getattr(node, "body", None), list):
-            node.body = [each for each in node.body if each in last or not is_docstring(each)]
+        body = getattr(node, "body", None)
+        if isinstance(body, list):
+            body[:] = [each for each in body if each in last or not is_docstring(each)]
     return text(tree)
 
 
 def is_docstring(statement: ast.stmt) -> bool:
     """Whether it is a text that nothing uses; a helper's own stands in the middle of a cell."""
-    value = getattr(statement, "value", None)
-    alone = isinstance(statement, ast.Expr) and isinstance(value, ast.Constant)
-    return alone and isinstance(value.value, str)
+    if not (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)):
+        return False
+    return isinstance(statement.value.value, str)
 
 
 def text(node: Any) -> str:

@@ -31,9 +31,11 @@ from tools.pages.faces import face, student_face
 from tools.pages.notebook import PageError, code_cells, outputs, read, results, text, write
 from tools.pages.program import program
 from tools.pages.source import Source
-from tools.pages.stamp import Stamp, check_installed, locked
+from tools.pages.stamp import INSTALL, Stamp, check_installed, locked
 from tools.repository import ROOT, ConfigError, course
 from tools.terms import TermsError, terms
+
+FORCED = "forced"
 
 
 class Step(IntEnum):
@@ -66,9 +68,9 @@ class Report:
 
 def decide(source: Source, made: NotebookNode | None, force: bool = False) -> Decision:
     """What `source` needs, whose notebook is `made`. Raises PageError, as face() does."""
-    if force and made:
-        return Decision(Step.RUN, "forced")
-    if why := why_run(source, made):
+    if made is None:
+        return Decision(Step.RUN, "never run")
+    if why := FORCED if force else why_run(source, made):
         return Decision(Step.RUN, why)
     needs = [why_write(source.made, face(source, made), "text")]
     if source.exercise:
@@ -76,10 +78,8 @@ def decide(source: Source, made: NotebookNode | None, force: bool = False) -> De
     return max(needs, key=lambda need: need.step)
 
 
-def why_run(source: Source, made: NotebookNode | None) -> str:
+def why_run(source: Source, made: NotebookNode) -> str:
     """Why the page must run again, or '' if the run in `made` is still of this source."""
-    if made is None:
-        return "never run"
     stamp = Stamp.of(made)
     if stamp is None:
         return "its stamp is of an older kind, or was edited"
@@ -128,7 +128,7 @@ async def publish_page(
 ) -> Report:
     """Make one page. Raises PageError."""
     published = read(source.made)
-    if decision.step < Step.RUN:
+    if published and decision.step < Step.RUN:
         write_faces(source, published)
         return Report(True, f"{source}: {decision.why}; outputs kept")
     ran, said = await fresh_run(source, decision, on_cell)
@@ -154,11 +154,11 @@ async def fresh_run(
 ) -> tuple[NotebookNode, str]:
     """(a run of this source, whence it is): the one that was kept, or a new one, which is kept."""
     kept = read(source.kept_run)
-    if decision.why != "forced" and kept and not why_run(source, kept):
-        return kept, f"used the run kept from {Stamp.of(kept).date}"
+    if decision.why != FORCED and kept and not why_run(source, kept):
+        return kept, f"used the run kept from {kept.metadata['published']['date']}"
     ran = await stamped_run(source, on_cell)
     write(source.kept_run, ran)
-    return ran, f"{Stamp.of(ran).seconds} s"
+    return ran, f"{ran.metadata['published']['seconds']} s"
 
 
 async def stamped_run(source: Source, on_cell: Callable[[], object]) -> NotebookNode:
@@ -171,6 +171,8 @@ async def stamped_run(source: Source, on_cell: Callable[[], object]) -> Notebook
         done = await run(source.notebook, Environment(folder=source.path.parent), on_cell)
     except RunError as error:
         raise PageError(f"{source}, {error}") from None
+    if done.machine is None:
+        raise PageError(f"{source}: its kernel cannot import torch and numpy: {INSTALL}")
     if passing := list(unrepeatable(done.notebook)):
         raise PageError("\n".join(f"{source}, {line}" for line in passing))
     samples = results(outputs(done.notebook)).samples.values()
@@ -195,7 +197,7 @@ def moved(published: NotebookNode | None, ran: NotebookNode) -> tuple[list[str],
     if published is None:
         return ["  no baseline"], 0
     before, after = Stamp.of(published), Stamp.of(ran)
-    exactly = before is not None and before.gives_the_same(after)
+    exactly = bool(before and after and before.gives_the_same(after))
     found = changes(published, ran, exactly)
     return [f"  {change}" for change in found], sum(c.kind is Kind.MOVED for c in found)
 
@@ -306,8 +308,8 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
     stale, errors = look(paths, options.force)
     errors += [] if options.paths else orphans(ROOT)
-    for error in errors:
-        print(error, file=sys.stderr)
+    for line in errors:
+        print(line, file=sys.stderr)
     if options.check:
         return check(stale, errors)
     if not stale:

@@ -97,10 +97,11 @@ def inline(path: Path, cell: NotebookNode) -> list[str]:
             f"{path}: a cell is not plain Python: {error.msg}: {line!r}. Magics (%, !) are not run"
             " by the tools that check a page: take them out"
         ) from None
-    names, lines = [], cell.source.split("\n")
+    names: list[str] = []
+    lines = cell.source.split("\n")
     for node in reversed(tree.body):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tools.shipped."):
-            name = node.module.removeprefix("tools.shipped.")
+            name = str(node.module).removeprefix("tools.shipped.")
             lines[node.lineno - 1 : node.end_lineno] = [module_text(name, path)]
             names.insert(0, name)
     if names:
@@ -146,7 +147,7 @@ def fetched_data(path: Path, notebook: NotebookNode) -> set[str]:
             continue
         if len(call.args) != 1 or not isinstance(call.args[0], ast.Constant):
             raise PageError(f"{path}: `{ast.unparse(call)}`: fetch a file by its name, as a text")
-        names.add(call.args[0].value)
+        names.add(str(call.args[0].value))
     return names
 
 
