@@ -11,7 +11,6 @@ file (with the versions of --freeze).
 """
 
 import argparse
-import ast
 import json
 import os
 import platform
@@ -32,6 +31,7 @@ import nbformat
 from tools.pages import compare
 from tools.pages.colab_text import raw
 from tools.pages.waits import NBCLIENT
+from tools.python_source import NotPython, imported_modules, parse
 from tools.repository import RAW_LINE, ROOT
 
 PINS = ROOT / "tools" / "pages" / "colab-pins.txt"
@@ -55,17 +55,13 @@ def unfit(notebook):
         ):
             found.append("a cell that the site leaves out stands open")
         try:
-            tree = ast.parse(re.sub(r"^\s*[%!].*$", "", cell.source, flags=re.M))
-        except SyntaxError as error:
-            found.append(f"a cell is not Python: {error}")
+            tree = parse(cell.source)
+        except NotPython as error:
+            found.append(f"a cell {error}")
             continue
-        names = [
-            alias.name for n in ast.walk(tree) if isinstance(n, ast.Import) for alias in n.names
-        ]
-        names += [n.module or "." for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)]
         found += [
             f"imports {name}, which is not in Colab or not for students"
-            for name in names
+            for name in imported_modules(tree)
             if name.split(".")[0] not in THERE
         ]
     texts = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]

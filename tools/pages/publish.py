@@ -28,7 +28,8 @@ import jupytext
 import nbformat
 from tqdm import tqdm
 
-from tools.exercises.master import MasterError, build_exercise, build_solution, read_master
+from tools.exercises.master import MasterError, read_master
+from tools.exercises.notebooks import build_exercise, build_solution
 from tools.pages.bind import FIELD, BindError, bind
 from tools.pages.colab_text import plain
 from tools.pages.program import program
