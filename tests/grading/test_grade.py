@@ -21,7 +21,8 @@ import nbformat
 import psutil
 import pytest
 
-from tools.exercises.master import build_exercise, fill, grade_id, read_master
+from tools.exercises.master import read_master
+from tools.exercises.notebooks import build_exercise, fill, grade_id
 from tools.grading import feedback, grade, submissions
 from tools.grading.sandbox import find_shield
 from tools.repository import ROOT

@@ -46,7 +46,7 @@ def test_made_for_colab(notebook):
         ("from . import x", "imports ."),
         ("if:", "not Python"),
         ("import math, torch.nn as nn\nfrom matplotlib import pyplot", ""),
-        ("%matplotlib inline\n!ls", ""),
+        ("%matplotlib inline\n!ls", "only IPython understands"),
     ],
 )
 def test_unfit(code, says):

@@ -398,7 +398,7 @@ def test_one_unreadable_source_stops_no_other(book, capsys):
 @pytest.mark.parametrize(
     "old, new, says",
     [
-        ("rate = 0.05", "%matplotlib inline\nrate = 0.05", "not plain Python"),
+        ("rate = 0.05", "%matplotlib inline\nrate = 0.05", "only IPython understands"),
         ("rate = 0.05", "rate = fetch('x.npz')", "fetches x.npz, but its front matter declares no"),
         ("rate = 0.05", "rate = fetch(name)", "fetch a file by its name"),
         ("jupytext:", "course:\n  data: [README.md]\njupytext:", "declares README.md; a change"),

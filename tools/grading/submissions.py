@@ -9,7 +9,8 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from tools.exercises.master import FLAGS, grade_id, student_source
+from tools.exercises.cells import student_source
+from tools.exercises.notebooks import FLAGS, grade_id
 
 LARGEST = 20 * 2**20  # bytes of one notebook
 NOTEBOOK = (".ipynb", ".ipynb.txt", ".ipynb.json")  # some browsers add an ending of their own

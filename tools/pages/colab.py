@@ -11,7 +11,6 @@ versions of --freeze).
 """
 
 import argparse
-import ast
 import asyncio
 import os
 import re
@@ -33,6 +32,7 @@ from tools.pages.colab_venv import colab_python, pinned, versions
 from tools.pages.compare import Kind, changes
 from tools.pages.notebook import code_cells
 from tools.pages.run import Environment, RunError, run
+from tools.python_source import NotPython, imported_modules, parse
 from tools.repository import ROOT
 
 THERE = {"torch", "numpy", "matplotlib", "IPython", "ipywidgets", *sys.stdlib_module_names}
@@ -72,16 +72,13 @@ def unfit_code(cell: NotebookNode) -> Iterator[str]:
     if "remove-cell" in cell.metadata.get("tags", []) and cell.metadata.get("cellView") != "form":
         yield "a cell that the site leaves out stands open"
     try:
-        tree = ast.parse(re.sub(r"^\s*[%!].*$", "", cell.source, flags=re.M))
-    except SyntaxError as error:
-        yield f"a cell is not Python: {error}"
+        names = imported_modules(parse(cell.source))
+    except NotPython as error:
+        yield f"a cell {error}"
         return
-    for node in ast.walk(tree):
-        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-        names += [node.module or "."] if isinstance(node, ast.ImportFrom) else []
-        for name in names:
-            if name.split(".")[0] not in THERE:
-                yield f"imports {name}, which is not in Colab or not for students"
+    for name in names:
+        if name.split(".")[0] not in THERE:
+            yield f"imports {name}, which is not in Colab or not for students"
 
 
 # ---------------------------------------------------------------- run as in Colab

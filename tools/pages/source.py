@@ -4,15 +4,18 @@ import ast
 from dataclasses import dataclass
 from pathlib import Path
 
-import jupytext
 from nbformat import NotebookNode
 
-from tools.exercises.master import MasterError, build_exercise, build_solution, read_master
+from tools.exercises.master import MasterError, read_master
+from tools.exercises.notebooks import build_exercise, build_solution
+from tools.pages.myst import UnreadableError, read_myst
 from tools.pages.notebook import PageError, code_cells, digest
 from tools.pages.program import program
+from tools.python_source import NotPython, imported_modules, parse
 from tools.repository import RAW_LINE, ROOT, course
 
 FOLDERS = "book", "solutions"
+SHIPPED = "tools.shipped."
 IMPORT = "write it as `from tools.shipped.sample import exact, sample`, at the left margin"
 
 
@@ -77,11 +80,9 @@ def notebooks(path: Path) -> tuple[NotebookNode, NotebookNode | None]:
         if path.parent.name == "solutions":
             master = read_master(path)
             return build_solution(master), build_exercise(master)
-        return jupytext.read(path, fmt="md:myst"), None
-    except MasterError as error:
+        return read_myst(path), None
+    except (MasterError, UnreadableError) as error:
         raise PageError(str(error)) from None
-    except Exception as error:  # YAML, the encoding, the layout of cells: jupytext lets all through
-        raise PageError(f"{path}: cannot be read: {error}") from None
 
 
 # ---------------------------------------------------------------- helpers
@@ -90,27 +91,21 @@ def notebooks(path: Path) -> tuple[NotebookNode, NotebookNode | None]:
 def inline(path: Path, cell: NotebookNode) -> list[str]:
     """Put the text of the tools that a cell imports in the place of the imports; their names."""
     try:
-        tree = ast.parse(cell.source)
-    except SyntaxError as error:
-        line = (error.text or "").strip()
-        raise PageError(
-            f"{path}: a cell is not plain Python: {error.msg}: {line!r}. Magics (%, !) are not run"
-            " by the tools that check a page: take them out"
-        ) from None
+        tree = parse(cell.source)
+    except NotPython as error:
+        raise PageError(f"{path}: a cell {error}") from None
     names: list[str] = []
     lines = cell.source.split("\n")
     for node in reversed(tree.body):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tools.shipped."):
-            name = str(node.module).removeprefix("tools.shipped.")
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(SHIPPED):
+            name = str(node.module).removeprefix(SHIPPED)
             lines[node.lineno - 1 : node.end_lineno] = [module_text(name, path)]
             names.insert(0, name)
     if names:
         cell.source = RAW_LINE.sub(f'RAW = "{course().raw_url}"', "\n".join(lines).strip())
-    for node in ast.walk(ast.parse(cell.source)):
-        modules = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-        modules += [each.name for each in node.names] if isinstance(node, ast.Import) else []
-        if any(module.split(".")[0] == "tools" for module in modules):
-            raise PageError(f"{path}: `{ast.unparse(node)}` cannot stand in a page; {IMPORT}")
+    for module in imported_modules(parse(cell.source)):
+        if module.split(".")[0] == "tools":
+            raise PageError(f"{path}: the import of {module} cannot stand in a page; {IMPORT}")
     return names
 
 
