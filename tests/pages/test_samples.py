@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 from tools.pages import compare, publish
-from tools.pages.bind import bind, trained_values
+from tools.pages.bind import trained_values
 from tools.repository import ROOT
 from tools.shipped import sample
 
@@ -281,37 +281,6 @@ def test_intervals_are_students():
         half = stats.t.ppf(0.975, n - 1) * stdev(values) / n**0.5
         shown = [float(x) for x in sample.interval(values, ".9f").split(" ± ")]
         assert shown == pytest.approx([mean(values), half], rel=1e-3)
-
-
-@pytest.mark.parametrize(
-    "text, bound",
-    [
-        ("{{low}}", "−0.5"),
-        ("$10^{{{low}}}$", "$10^{-0.5}$"),
-        ("from $a$ to {{low}}", "from $a$ to −0.5"),
-        ("{{all}}", "median −3.0, quartiles −4.75 to −1.25, 8 runs"),
-    ],
-)
-def test_a_bound_number_has_a_minus_sign(text, bound):
-    ranks = {
-        "name": "all",
-        "values": [-6, -5, -4, -3, -3, -2, -1, 0],
-        "log": True,
-        "fmt": "",
-        "of": "runs",
-    }
-    assert (
-        bind(text, {"all": ranks}, {"low": {"name": "low", "value": -0.5, "fmt": ".1f"}}) == bound
-    )
-
-
-def test_a_bound_number_is_not_broken_over_lines():
-    acc = {"name": "acc", "values": [0.5, 1.0] * 4, "trained": 0.9, "fmt": ".2f", "of": "networks"}
-    text = bind("{{acc.mean:.0%}}, {{acc.trained}}, {{acc.interval}}", {"acc": acc}, {})
-    assert text.replace("\N{NO-BREAK SPACE}", "~").startswith("75~%, 4~of~8, 0.75~±~0.")
-    assert bind(
-        "{{left}}", {}, {"left": {"name": "left", "value": 2.5e-7, "fmt": ".1e"}}
-    ) == "2.5 × 10⁻⁷".replace(" ", "\N{NO-BREAK SPACE}")
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tools.pages.colab_text import raw, unfence
+from tools.pages.colab_text import raw, uncommented
 from tools.repository import ROOT
 
 MASTERS = ROOT / "solutions"
@@ -200,19 +200,18 @@ def check(path: Path, cells: list[Cell]) -> None:
 
 def check_markdown(cell, *_):
     """Why the Markdown of a cell would not show in Colab, or None."""
-    # Plain code blocks may show anything; a solution's directives publish makes plain.
-    prose = re.sub(r"^(`{3,})(?!\s*\{).*?^\1", "", cell.source, flags=re.M | re.S)
-    for what, line in raw(unfence(prose) if cell.kind == "solution" else prose):
-        if what != "a binding":  # publish fills those in, where they may stand
+    for what, line in raw(cell.source):
+        if what == "a binding":  # publish fills those in, where they may stand
+            if cell.kind is None:
+                return (
+                    "binds a number with {{…}}, but the exercise has no results; "
+                    'move it to a cell with {"solution": true}'
+                )
+        elif what != "a comment" and (what != "a directive" or cell.kind != "solution"):
             return (
                 f"{line.strip()!r} holds {what}, which Colab shows raw; "
                 "write plain Markdown or dollar maths"
             )
-    if cell.kind is None and "{{" in re.sub(r"\$[^$]*\$", "", prose):
-        return (
-            "binds a number with {{…}}, but the exercise has no results; "
-            'move it to a cell with {"solution": true}'
-        )
 
 
 def check_points(cell):
@@ -339,7 +338,7 @@ def student_source(cell):
     if cell.kind == "text":
         return TEXT_STUB
     if cell.kind != "answer":
-        return cell.source
+        return uncommented(cell.source) if cell.type == "markdown" else cell.source
     lines, inside = [], False
     for line in cell.source.split("\n"):
         if line.strip() == BEGIN:

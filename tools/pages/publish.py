@@ -29,8 +29,9 @@ import nbformat
 from tqdm import tqdm
 
 from tools.exercises.master import MasterError, build_exercise, build_solution, read_master
-from tools.pages.bind import FIELD, BindError, bind
-from tools.pages.colab_text import plain
+from tools.pages.bind import bind
+from tools.pages.colab_text import Place, plain
+from tools.pages.myst import TextError
 from tools.pages.program import program
 from tools.repository import RAW_LINE, ROOT, ConfigError, course
 from tools.shipped.sample import faults
@@ -237,31 +238,51 @@ def assemble(page, run):
     notebook = nbformat.from_dict(page.notebook)
     for cell, ran in zip(code_cells(notebook), code_cells(run), strict=True):
         cell.outputs, cell.execution_count = ran.outputs, ran.execution_count
-    samples, exacts = values(run)
-    for number, cell in enumerate(notebook.cells):
-        if cell.cell_type == "markdown" and FIELD.search(cell.source):
-            try:
-                cell.source = bind(cell.source, samples, exacts)
-            except BindError as error:
-                raise PublishError(
-                    f"{page}, cell {number}: {error}."
-                    " The run is kept: mend the text and publish again."
-                ) from None
-        if cell.cell_type == "markdown" and (text := shown(page, cell.source)) != cell.source:
-            cell.metadata["myst"], cell.source = (
-                cell.source,
-                text,
-            )  # Colab shows the one, the site the other
+    fill_texts(page, notebook, *values(run))
     notebook.metadata["published"] = stamp_of(run)
     return notebook
 
 
-def shown(page, text):
-    """A page's text as Colab can show it."""
-    try:
-        return plain(text, page.source.parent.name, course().site)
-    except KeyError as key:
-        raise PublishError(f"{page}: references.bib has no {key}") from None
+def fill_texts(page, notebook, samples, exacts):
+    """Bind the numbers in a page's text, and give Colab its own; the site finds the page's own.
+
+    Raises PublishError with all that is wrong, each with its line in the source.
+    """
+    faults = []
+    for number, line in first_lines(page, notebook).items():
+        cell = notebook.cells[number]
+        try:
+            bound = bind(cell.source, samples, exacts, line)
+            cell.source = plain(bound, Place(page.source, line))
+        except TextError as error:
+            faults += [
+                f"{page}:{fault.line}: cell {number}: {fault.what}" for fault in error.faults
+            ]
+            continue
+        if cell.source != bound:
+            cell.metadata["myst"] = bound
+    if faults:
+        faults.append("  The run is kept: mend the text and publish again.")
+        raise PublishError("\n".join(faults))
+
+
+def first_lines(page, notebook):
+    """{number of a cell of Markdown: the line of the source in which it begins}.
+
+    The first lines of a cell may be made (a solution's title): the rest is looked for.
+    """
+    source, found, last = page.source.read_text("utf-8"), {}, 0
+    for number, cell in enumerate(notebook.cells):
+        if cell.cell_type != "markdown" or cell.id == "terms":
+            continue
+        lines = cell.source.split("\n")
+        for made in range(min(3, len(lines))):
+            at = source.find("\n".join(lines[made:]), last)
+            if at >= 0:
+                break
+        last = max(at, last)
+        found[number] = source.count("\n", 0, last) + 1 - (made if at >= 0 else 0)
+    return found
 
 
 def write(path, notebook):
