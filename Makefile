@@ -8,8 +8,8 @@ INSTALL := $(BIN)/python -m pip install --quiet --constraint requirements.lock
 UV := uv==0.13.9
 export OMP_NUM_THREADS := 1
 # Tests that need no browser and nothing of Linux (the shield around students' code, /proc): what must hold on macOS, too.
-PORTABLE := course/test_cells course/test_notation course/test_prose course/test_section pages/test_colab \
-  pages/test_chance pages/test_colab_text pages/test_compare pages/test_publish pages/test_repeatable pages/test_stamp \
+PORTABLE := course/test_cells course/test_notation course/test_prose course/test_section pages/test_bind \
+  pages/test_chance pages/test_colab pages/test_colab_text pages/test_compare pages/test_publish pages/test_repeatable pages/test_stamp \
   pages/test_validate shipped/test_data shipped/test_sample \
   site/test_reuse test_lock test_repository test_style test_workflows
 

@@ -462,7 +462,8 @@ def test_formulas_stand_on_the_page_without_a_script(served, browser):
 def test_maths_waits_for_its_reader(served, browser):
     """Who does nothing is left alone for eight seconds, on a clock that moves when told to."""
     page = new_page(browser, viewport=PHONE)
-    page.clock.install()
+    page.clock.install(time=0)
+    page.clock.pause_at(1000)  # else a page that takes eight seconds to load has asked by then
     page.goto(served + "book/recurrence.html", wait_until="load")
     asked = "() => Boolean(document.getElementById('MathJax-script'))"
     page.clock.run_for(7_000)

@@ -17,6 +17,7 @@ from tools.exercises.cells import (
     solved_source,
     student_source,
 )
+from tools.pages.colab_text import uncommented
 
 NOTICE = """\
 **Before you start.** Save a copy: in Colab, *File > Save a copy in Drive*. Then run all cells once
@@ -52,7 +53,7 @@ def build_exercise(master: Master) -> NotebookNode:
 def with_notice(first: Cell) -> list[NotebookNode]:
     """The title with NOTICE below it, and what else its cell holds."""
     title, _, rest = first.source.partition("\n")
-    texts = [f"{title}\n\n{NOTICE}", rest.strip()]
+    texts = [f"{title}\n\n{NOTICE}", uncommented(rest).strip()]
     return [notebook_cell(False, text) for text in texts if text]
 
 
@@ -61,7 +62,8 @@ def student_cell(cell: Cell) -> NotebookNode:
     metadata = {**cell.metadata, **nbgrader_metadata(cell)}
     if cell.kind in ("answer", "test"):
         metadata["tags"] = [MAY_RAISE]  # it does until it is solved
-    return notebook_cell(cell.is_code, student_source(cell), metadata)
+    source = student_source(cell)
+    return notebook_cell(cell.is_code, source if cell.is_code else uncommented(source), metadata)
 
 
 def build_solution(master: Master) -> NotebookNode:

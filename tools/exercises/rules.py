@@ -20,15 +20,13 @@ from tools.exercises.cells import (
     passed,
     student_source,
 )
-from tools.pages.colab_text import raw, unfence
+from tools.pages.colab_text import raw
 from tools.python_source import NotPython, imported_modules, parse
 
 Rule = Callable[[Cell, Master], str | None]
 
 ALLOWED = {*sys.stdlib_module_names, "torch", "numpy", "matplotlib"}
 EMITS = "tools.shipped.sample"  # what the solved notebook may import, which publish pastes in
-PLAIN_BLOCK = re.compile(r"^(`{3,})(?!\s*\{).*?^\1", re.M | re.S)
-MATHS = re.compile(r"\$[^$]*\$")
 OUTDENTED = re.compile(rf"^( *){BEGIN}\n+(?!\1(?! ))", re.M)
 
 
@@ -129,9 +127,12 @@ def shows_in_colab(cell: Cell, master: Master) -> str | None:
     """Colab knows no MyST. Code blocks may show anything; publish makes a solution's text plain."""
     if cell.is_code:
         return None
-    prose = PLAIN_BLOCK.sub("", cell.source)
-    for what, line in raw(unfence(prose) if cell.kind == "solution" else prose):
-        if what != "a binding":  # publish fills those in, where they may stand
+    # Publish fills bindings in, takes comments out, and makes a solution's directives plain.
+    made_plain = {"a binding", "a comment"} | (
+        {"a directive"} if cell.kind == "solution" else set()
+    )
+    for what, line in raw(cell.source):
+        if what not in made_plain:
             return (
                 f"{line.strip()!r} holds {what}, which Colab shows raw; "
                 "write plain Markdown or dollar maths"
@@ -141,7 +142,7 @@ def shows_in_colab(cell: Cell, master: Master) -> str | None:
 
 def binds_no_number(cell: Cell, master: Master) -> str | None:
     """The student's notebook has not run."""
-    if "{{" in MATHS.sub("", PLAIN_BLOCK.sub("", cell.source)):
+    if any(what == "a binding" for what, _ in raw(cell.source)):
         return (
             "binds a number with {{…}}, but the exercise has no results; "
             'move it to a cell with {"solution": true}'

@@ -3,9 +3,10 @@
 import nbformat
 from nbformat import NotebookNode
 
-from tools.pages.bind import BindError, bind
-from tools.pages.colab_text import plain
-from tools.pages.notebook import PageError, Results, code_cells, outputs, results
+from tools.pages.bind import bind
+from tools.pages.colab_text import Place, plain
+from tools.pages.markdown import TextError
+from tools.pages.notebook import PageError, code_cells, outputs, results
 from tools.pages.source import Source
 from tools.repository import course
 from tools.terms import terms
@@ -15,38 +16,56 @@ def face(source: Source, ran: NotebookNode) -> NotebookNode:
     """The notebook that the site publishes and Colab opens: text, bound, and the run's outputs.
 
     A cell holds the text that Colab can show; its metadata the page's own, which the site is built
-    from. Raises PageError for a binding or a citation that leads nowhere.
+    from. Raises PageError with all that is wrong in the text, each with its line.
     """
     notebook = nbformat.from_dict(source.notebook)
     for cell, executed in zip(code_cells(notebook), code_cells(ran), strict=True):
         cell.outputs, cell.execution_count = executed.outputs, executed.execution_count
-    found = results(outputs(ran))
-    for number, cell in enumerate(notebook.cells):
-        if cell.cell_type == "markdown":
-            show(source, number, cell, found)
+    fill_texts(source, notebook, ran)
     notebook.metadata["published"] = ran.metadata["published"]
     return with_terms(notebook, source, source.path.parent.name)
-
-
-def show(source: Source, number: int, cell: NotebookNode, found: Results) -> None:
-    """Fill in a Markdown cell's bindings and make it plain."""
-    try:
-        cell.source = bind(cell.source, found.samples, found.exacts)
-    except BindError as error:
-        raise PageError(
-            f"{source}, cell {number}: {error}. The run is kept: mend the text and publish again."
-        ) from None
-    try:
-        text = plain(cell.source, source.path.parent.name, course().site)
-    except KeyError as key:
-        raise PageError(f"{source}: references.bib has no {key}") from None
-    if text != cell.source:
-        cell.metadata["myst"], cell.source = cell.source, text
 
 
 def student_face(source: Source) -> NotebookNode:
     """The notebook that students get of a master."""
     return with_terms(nbformat.from_dict(source.exercise), source, "exercises")
+
+
+def fill_texts(source: Source, notebook: NotebookNode, ran: NotebookNode) -> None:
+    """Bind the numbers of a run in a notebook's texts, and make them plain. Raises PageError."""
+    found, faults = results(outputs(ran)), []
+    for number, line in first_lines(source, notebook).items():
+        cell = notebook.cells[number]
+        try:
+            bound = bind(cell.source, found.samples, found.exacts, line)
+            cell.source = plain(bound, Place(source.path, line))
+        except TextError as error:
+            faults += [f"{source}:{each.line}: cell {number}: {each.what}" for each in error.faults]
+            continue
+        if cell.source != bound:
+            cell.metadata["myst"] = bound
+    if faults:
+        faults.append("  The run is kept: mend the text and publish again.")
+        raise PageError("\n".join(faults))
+
+
+def first_lines(source: Source, notebook: NotebookNode) -> dict[int, int]:
+    """{number of a cell of Markdown: the line of the source in which it begins}.
+
+    The first lines of a cell may be made (a solution's title): the rest is looked for.
+    """
+    whole, found, last = source.path.read_text("utf-8"), {}, 0
+    for number, cell in enumerate(notebook.cells):
+        if cell.cell_type != "markdown":
+            continue
+        lines = cell.source.split("\n")
+        at, made = -1, 0
+        for made in range(min(3, len(lines))):
+            if (at := whole.find("\n".join(lines[made:]), last)) >= 0:
+                break
+        last = max(at, last)
+        found[number] = whole.count("\n", 0, last) + 1 - (made if at >= 0 else 0)
+    return found
 
 
 def with_terms(notebook: NotebookNode, source: Source, folder: str) -> NotebookNode:
