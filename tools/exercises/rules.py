@@ -44,13 +44,13 @@ def opening(cell: Cell) -> str:
     return cell.source.strip().split("\n")[0][:40]
 
 
-def ids(master: Master, *kinds: str) -> list[str]:
-    """The ids of a master's cells of these kinds, in order."""
-    return [cell.id for cell in master.of(*kinds)]
+def ids(master: Master, kind: str) -> list[str]:
+    """The ids of a master's cells of a kind, in order."""
+    return [cell.id for cell in master.of(kind)]
 
 
 def listed(names: list[str]) -> str:
-    """Names for a message."""
+    """Names for a message; what was read for one may be anything."""
     return ", ".join(map(str, names)) or "none"
 
 
@@ -290,19 +290,8 @@ VARIANT = (*NAMED, *RUNS, stands_for_an_answer, is_a_whole_answer, says_why)
 WHOLE = (begins_with_its_title, begins_with_the_setup)
 RULES: dict[str, tuple[Rule, ...]] = {
     "given": (*GRADED_CELL, *RUNS, sets_the_seed),
-    "answer": (
-        *GRADED_CELL,
-        *RUNS,
-        marks_its_solution,
-        stays_python_without_its_solution,
-    ),
-    "test": (
-        *GRADED_CELL,
-        *RUNS,
-        has_points,
-        says_that_it_passed,
-        draws_from_the_seed,
-    ),
+    "answer": (*GRADED_CELL, *RUNS, marks_its_solution, stays_python_without_its_solution),
+    "test": (*GRADED_CELL, *RUNS, has_points, says_that_it_passed, draws_from_the_seed),
     "wrong": (*VARIANT, loses_tests, says_a_message),
     "right": VARIANT,
     "text": (*GRADED_CELL, is_markdown, has_points, shows_in_colab),
