@@ -1,5 +1,6 @@
 """Flip-books: both faces, what is published of them, and what is refused."""
 
+import html
 import inspect
 import re
 import subprocess
@@ -331,6 +332,49 @@ def test_nbval_compares_its_name_and_not_its_pictures(pytestconfig):
     assert plain(book)["data"] == {"text/plain": "flip-book"} and plain(table)["data"] == {
         "text/html": "<table>"
     }
+
+
+PUBLISHED = re.compile(
+    r'<figure (?:class="shown" )?style="margin:0" data-value="(?P<text>[^"]*)">'
+    r'<img alt="(?P<alt>[^"]*)" width="(?P<width>\d+)" height="(?P<height>\d+)" [^>]*? src="(?P<svg>[^"]*)">'
+    r"<figcaption>(?P<caption>.*?)</figcaption></figure>",
+    re.S,
+)
+
+
+def as_typed(markup):
+    """Plain text that is set as this markup."""
+    return html.unescape(re.sub(r"<b>(.)</b><sub><i>(.)</i></sub>", r"\1_\2", markup))
+
+
+def assembled(published):
+    """A published flip-book put together again from its pictures and its texts."""
+    frames = []
+    for part in PUBLISHED.finditer(published):
+        fields = {name: as_typed(text) for name, text in part.groupdict().items()}
+        width, height = int(fields.pop("width")), int(fields.pop("height"))
+        fields |= {"svg": part["svg"], "png": part["svg"]}
+        frames.append(tools.shipped.flipbook._Frame(**fields, width=width, height=height))
+    found = {
+        "label": r'<label class="flipbook-control">(.*?): <strong>',
+        "ask": r"<p><b>Predict first.</b> (.*?)</p>\n",
+        "answer": r"<summary>Answer</summary><p>(.*?)</p></details></div>$",
+    }
+    found = {name: re.search(each, published, re.S) for name, each in found.items()}
+    texts = {name: as_typed(match[1]) if match else "" for name, match in found.items()}
+    return tools.shipped.flipbook._page_face(frames, **texts)
+
+
+def test_a_published_flipbook_is_what_is_made_today_to_the_byte():
+    """Style, script and markup: a change of the module must be meant to move what is published."""
+    found = [
+        output.data["text/html"]
+        for source in sorted((ROOT / "book").glob("*.ipynb"))
+        for cell in publish.code_cells(nbformat.read(source, 4))
+        for output in cell.outputs
+        if "flipbook" in output.get("metadata", {})
+    ]
+    assert len(found) >= 3 and all(assembled(book) == book for book in found)
 
 
 def test_flipbooks_of_the_course():
