@@ -336,7 +336,8 @@ def test_nbval_compares_its_name_and_not_its_pictures(pytestconfig):
 
 PUBLISHED = re.compile(
     r'<figure (?:class="shown" )?style="margin:0" data-value="(?P<text>[^"]*)">'
-    r'<img alt="(?P<alt>[^"]*)" width="(?P<width>\d+)" height="(?P<height>\d+)" [^>]*? src="(?P<svg>[^"]*)">'
+    r'<img alt="(?P<alt>[^"]*)" width="(?P<width>\d+)" height="(?P<height>\d+)" [^>]*?'
+    r' src="(?P<svg>[^"]*)">'
     r"<figcaption>(?P<caption>.*?)</figcaption></figure>",
     re.S,
 )
