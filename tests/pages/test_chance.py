@@ -43,9 +43,9 @@ samples = pytest.mark.parametrize("sample", [f(Random(1)) for f in SHAPES.values
 
 
 def test_the_family_holds_all_comparisons_of_the_book(book):
-    """With head room, but not so much that falls are missed for nothing."""
+    """With head room: for more samples, and for tails of skewed ones that are a little heavier."""
     tests = sum(len([*comparisons(*np.ones((2, len(s.values))), s)]) for _, s in book)
-    assert chance.FAMILY / 2 < tests <= chance.FAMILY
+    assert 0.4 < tests / chance.FAMILY < 0.8, f"{tests} comparisons: set FAMILY to 1.6 times that"
     assert pytest.approx(1 / 500) == CHANCE * chance.FAMILY
 
 
@@ -100,8 +100,8 @@ def test_nan_does_not_pass():
 @samples
 def test_the_promised_fall_is_seen_as_often_as_promised(sample):
     fall = chance.mean_fall(sample)
-    if fall is None:
-        assert len(sample.trained_values) < FEWEST
+    if len(sample.trained_values) < FEWEST:
+        assert fall is None
         return
     rng = np.random.default_rng(2)
     old, new = (drawn(sample, 4000, rng) for _ in "on")
@@ -148,10 +148,17 @@ def test_a_log_sample_is_compared_on_logs():
     assert re.match(r"mean \(log10\) -[45]\.\d+ -> -[56]\.\d+ \(p = ", by_chance(old, new))
 
 
-def test_the_report_names_a_fall_for_every_sample_with_eight_values(book):
+def test_a_fall_that_crosses_the_threshold_is_not_promised():
+    """Those that fall below it are no longer among the trained, whose mean hardly moves."""
+    near = Sample("x", hump(Random(1), 0.83, 0.02, 20) + [0.5] * 12, trained=0.8)
+    wide = Sample("x", hump(Random(1), 0.93, 0.02, 20) + [0.5] * 12, trained=0.8)
+    assert chance.mean_fall(near) is None and chance.mean_fall(wide) < 0.05
+    assert re.fullmatch(r"\d+ trained falling to \d+", chance.in_words(near))
+
+
+def test_the_report_names_a_fall_for_every_sample_without_a_threshold(book):
     for page, sample in book:
-        if len(sample.trained_values) >= FEWEST:
-            assert re.search(r"\d", chance.in_words(sample)), f"{page}: {sample.name}"
+        assert re.search(r"\d", chance.in_words(sample)) or sample.trained is not None, page
 
 
 # ---------------------------------------------------------------- text

@@ -22,7 +22,7 @@ from tools.repository import ROOT
 from tools.shipped.sample import FEWEST, Sample
 
 FALSE_ALARMS = 1 / 500  # an honest full run on another machine is red less often than this
-FAMILY = 600  # comparisons in a full run, with head room; a test counts those of the notebooks
+FAMILY = 800  # comparisons in a full run, with head room; a test counts those of the notebooks
 CHANCE = FALSE_ALARMS / FAMILY  # a sample moved when chance alone would do it less often than this
 POWER = 0.8  # the report names the fall that is seen this often
 NUMBER = re.compile(r"(?<![\w.])[-−+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
@@ -126,13 +126,16 @@ def by_chance(old: Sample, new: Sample) -> str | None:
 def mean_fall(sample: Sample) -> float | None:
     """The smallest fall of the mean (of log10, if `log`) that is seen with probability POWER.
 
-    Of the networks that trained, where there is a threshold; None if these are fewer than 8.
+    With a threshold, of the networks that trained. None if these are fewer than 8, or if more than
+    one in five would fall below it: then only their number can tell.
     """
     values = np.asarray(sample.trained_values)
     if len(values) < FEWEST:
         return None
     spread = np.std(np.log10(values) if sample.log else values, ddof=1)
-    return visible_shift(len(values)) * float(spread)
+    fall = visible_shift(len(values)) * float(spread)
+    stay = sample.trained is None or np.quantile(values, 1 - POWER) - fall >= sample.trained
+    return fall if stay else None
 
 
 @cache

@@ -12,15 +12,21 @@ import html
 import io
 import re
 from base64 import b64encode
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
 from urllib.parse import quote
 
 _STYLE = """<style>
-.flipbook{max-width:40rem;margin:1rem auto;padding:clamp(.3rem,2vw,.8rem);box-sizing:border-box;text-align:left;
-color:var(--pst-color-text-base,inherit);border:1px solid var(--pst-color-border,#8888);border-radius:.4rem}
+.flipbook{max-width:40rem;margin:1rem auto;padding:clamp(.3rem,2vw,.8rem);box-sizing:border-box;\
+text-align:left;
+color:var(--pst-color-text-base,inherit);border:1px solid var(--pst-color-border,#8888);\
+border-radius:.4rem}
 .flipbook p{margin:0 0 .6rem}
 .flipbook-control{display:block;margin:0}
 .flipbook-control>span{display:flex;align-items:center;gap:.6rem;font-size:.9em}
-.flipbook input{flex:1;min-width:0;height:44px;margin:0;cursor:pointer;accent-color:#0072b2;background:none}
+.flipbook input{flex:1;min-width:0;height:44px;margin:0;cursor:pointer;accent-color:#0072b2;\
+background:none}
 .flipbook input::-webkit-slider-thumb{transform:scale(1.7)}
 .flipbook input::-moz-range-thumb{width:1.6rem;height:1.6rem}
 .flipbook-frames{display:grid}
@@ -32,13 +38,54 @@ color:var(--pst-color-text-base,inherit);border:1px solid var(--pst-color-border
 @media (scripting:none){.flipbook-control{display:none}}
 </style>"""
 
-_MOVE = """const book=this.closest('.flipbook');book.querySelectorAll('figure').forEach((frame,i)=>{
-const shown=i==this.value;frame.classList.toggle('shown',shown);if(shown){
-book.querySelector('label strong').textContent=frame.dataset.value;
-this.setAttribute('aria-valuetext',frame.dataset.value+': '+frame.querySelector('figcaption').textContent)}})"""
+# What the slider does when it is moved: shows its frame alone, and says which one it is.
+_MOVE = """
+const book = this.closest('.flipbook'); \
+book.querySelectorAll('figure').forEach((frame, i) => {
+    const shown = i == this.value; \
+    frame.classList.toggle('shown', shown); \
+    if (shown) {
+        book.querySelector('label strong').textContent = frame.dataset.value;
+        this.setAttribute('aria-valuetext', \
+            frame.dataset.value + ': ' + frame.querySelector('figcaption').textContent) \
+    } \
+})
+"""
 
 
-def flipbook(frame, values, *, label, fmt="", ask="", answer="", live=None):
+@dataclass(frozen=True)
+class _Frame:
+    """One picture of a flip-book, drawn, with what is said of it."""
+
+    text: str  # the value that it was drawn for, as it is written
+    caption: str  # plain text
+    alt: str  # plain text: what the picture shows for who cannot see it
+    width: int  # px
+    height: int  # px
+    svg: str  # the picture as an address that holds it
+    png: str  # the same picture
+
+    def html(self, picture: str) -> str:
+        """The frame as a figure with the `picture` "svg" or "png"."""
+        return (
+            f'<figure style="margin:0" data-value="{html.escape(self.text)}">'
+            f'<img alt="{html.escape(self.alt)}" width="{self.width}" height="{self.height}" '
+            f'style="max-width:min(100%,{self.width}px);height:auto"'
+            f' src="{self.svg if picture == "svg" else self.png}">'
+            f"<figcaption>{_markup(self.caption)}</figcaption></figure>"
+        )
+
+
+def flipbook(
+    frame: Callable[[Any], tuple[Any, str, str]],
+    values: Iterable[Any],
+    *,
+    label: str,
+    fmt: str = "",
+    ask: str = "",
+    answer: str = "",
+    live: Iterable[Any] | None = None,
+) -> None:
     """Show frame(value) for each of the values, with one control to choose.
 
     frame    a function of a value that returns (matplotlib figure, caption, alt): a caption that
@@ -56,29 +103,11 @@ def flipbook(frame, values, *, label, fmt="", ask="", answer="", live=None):
 
     values = list(values)
     texts = [format(value, fmt) for value in values]
-    if len(values) < 2:
-        raise ValueError(
-            f"flip-book {label!r} has {len(values)} frame(s); it needs at least 2 to leaf through"
-        )
-    if not label.strip():
-        raise ValueError("a flip-book's control needs a label that says what the values are")
-    if len(set(texts)) < len(texts):
-        raise ValueError(
-            f"flip-book {label!r} has two frames called the same ({', '.join(texts)});"
-            " give a finer fmt"
-        )
-    if bool(ask) != bool(answer):
-        raise ValueError(
-            f"flip-book {label!r} has "
-            f"{'a question without an answer' if ask else 'an answer without a question'}"
-        )
-    drawn = [_draw(frame, value, text) for value, text in zip(values, texts)]
-    # One kind for all: one look.
-    kind = min((_svg, _png), key=lambda kind: sum(len(each[kind]) for each in drawn))
-    frames = [_picture(each, kind) for each in drawn]
+    _check(texts, label, ask, answer)
+    frames = [_draw(frame, value, text) for value, text in zip(values, texts)]
     data = {
         "text/plain": f"flip-book, {len(texts)} frames: {label} {texts[0]} to {texts[-1]}",
-        "text/html": _page_face(frames, texts, label, ask, answer),
+        "text/html": _page_face(frames, label, ask, answer),
     }
     try:
         view = _live_face(frame, values if live is None else list(live), label, fmt, ask, answer)
@@ -92,7 +121,25 @@ def flipbook(frame, values, *, label, fmt="", ask="", answer="", live=None):
     display(data, raw=True, metadata={"flipbook": {"label": label, "values": texts}})
 
 
-def _markup(text):
+def _check(texts: list[str], label: str, ask: str, answer: str) -> None:
+    """Raise ValueError for what would make no flip-book."""
+    if len(texts) < 2:
+        raise ValueError(
+            f"flip-book {label!r} has {len(texts)} frame(s); it needs at least 2 to leaf through"
+        )
+    if not label.strip():
+        raise ValueError("a flip-book's control needs a label that says what the values are")
+    if len(set(texts)) < len(texts):
+        raise ValueError(
+            f"flip-book {label!r} has two frames called the same ({', '.join(texts)});"
+            " give a finer fmt"
+        )
+    if bool(ask) != bool(answer):
+        only = "a question without an answer" if ask else "an answer without a question"
+        raise ValueError(f"flip-book {label!r} has {only}")
+
+
+def _markup(text: str) -> str:
     """Plain text as HTML; W_h, a letter with an index, is bold and its index leans."""
     text = re.sub(r"(?<=\w)'(?=\w)", "\N{RIGHT SINGLE QUOTATION MARK}", text)
     return re.sub(
@@ -100,8 +147,8 @@ def _markup(text):
     )
 
 
-def _draw(frame, value, text):
-    """What frame(value) shows, checked: its picture as SVG and PNG, size, caption, description."""
+def _draw(frame: Callable[[Any], tuple[Any, str, str]], value: Any, text: str) -> _Frame:
+    """What frame(value) shows, checked. Raises ValueError where it is no figure with its texts."""
     from matplotlib import pyplot as plt
     from matplotlib.figure import Figure
 
@@ -118,84 +165,76 @@ def _draw(frame, value, text):
     if not (str(caption).strip() and str(alt).strip()):
         raise ValueError(f"frame({text}) needs a caption and an alternative text")
     width, height = (round(110 * inches) for inches in figure.get_size_inches())
-    drawn = {
-        _svg: _svg(figure),
-        _png: _png(figure),
-        "size": (width, height),
-        "caption": caption,
-        "alt": alt,
-        "text": text,
-    }
+    drawn = _Frame(text, caption, alt, width, height, _svg(figure), _png(figure))
     plt.close(figure)
     return drawn
 
 
-def _picture(drawn, kind):
-    """A drawn frame as HTML, its picture of the given kind."""
-    width, height = drawn["size"]
-    return (
-        f'<figure style="margin:0" data-value="{html.escape(drawn["text"])}">'
-        f'<img alt="{html.escape(drawn["alt"])}" width="{width}" height="{height}" '
-        f'style="max-width:min(100%,{width}px);height:auto" src="{drawn[kind]}">'
-        f"<figcaption>{_markup(drawn['caption'])}</figcaption></figure>"
-    )
-
-
-def _svg(figure):
+def _svg(figure: Any) -> str:
     """The figure as an address that holds an SVG: text stays text, one decimal a coordinate."""
     from matplotlib import rc_context
 
     file = io.StringIO()
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": "flip-book"}):
         figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
-    text = re.sub(
-        r"<\?xml.*?\?>|<!DOCTYPE.*?>|<!--.*?-->|<metadata>.*?</metadata>",
-        "",
-        file.getvalue(),
-        flags=re.S,
-    )
+    unseen = r"<\?xml.*?\?>|<!DOCTYPE.*?>|<!--.*?-->|<metadata>.*?</metadata>"
+    text = re.sub(unseen, "", file.getvalue(), flags=re.S)
     text = re.sub(r' (?:d|x|y|points)="[^"]*"', lambda m: re.sub(r"(\.\d)\d+", r"\1", m[0]), text)
     text = re.sub(r"'DejaVu Sans'[^;\"]*", "DejaVu Sans, Verdana, Arial, sans-serif", text)
-    text = re.sub(
-        r"<[^>]*>", lambda m: m[0].replace('"', "'"), re.sub(r"\s+", " ", text).replace("> <", "><")
-    )
+    text = re.sub(r"\s+", " ", text).replace("> <", "><")
+    text = re.sub(r"<[^>]*>", lambda m: m[0].replace('"', "'"), text)
     return "data:image/svg+xml," + quote(text.strip(), safe=" '()*+,-./:;=@!$?~")
 
 
-def _png(figure):
+def _png(figure: Any) -> str:
     """The figure as an address that holds a PNG, fine enough for a sharp screen."""
     file = io.BytesIO()
     figure.savefig(file, format="png", dpi=200, pil_kwargs={"optimize": True})
     return "data:image/png;base64," + b64encode(file.getvalue()).decode()
 
 
-def _question(ask):
+def _question(ask: str) -> str:
     return f"<p><b>Predict first.</b> {_markup(ask)}</p>" if ask else ""
 
 
-def _folded(answer):
+def _folded(answer: str) -> str:
     return f"<details><summary>Answer</summary><p>{_markup(answer)}</p></details>" if answer else ""
 
 
-def _page_face(frames, texts, label, ask, answer):
-    """The face that needs no kernel."""
-    shown = frames[0].replace("<figure", '<figure class="shown"', 1)
-    said = html.escape(texts[0] + ": ") + re.sub("<[^>]*>", "", frames[0].split("<figcaption>")[1])
+def _attribute(script: str) -> str:
+    """A script as an attribute's value, without the blanks that only its readers need."""
+    return html.escape(re.sub(r" *([-=+,;(){}>]) *", r"\1", re.sub(r"\n +", "\n", script)).strip())
+
+
+def _page_face(frames: list[_Frame], label: str, ask: str, answer: str) -> str:
+    """The face that needs no kernel. One kind of picture for all: the one that makes it smaller."""
+    svg, png = (sum(len(getattr(frame, kind)) for frame in frames) for kind in ("svg", "png"))
+    first, *others = [frame.html("svg" if svg <= png else "png") for frame in frames]
+    low, high = (html.escape(frames[at].text) for at in (0, -1))
+    said = f"{low}: {re.sub('<[^>]*>', '', _markup(frames[0].caption))}"
     return f"""{_STYLE}<div class="flipbook">{_question(ask)}
-<label class="flipbook-control">{_markup(label)}: <strong>{html.escape(texts[0])}</strong>
-<span>{html.escape(texts[0])}<input type="range" min="0" max="{len(frames) - 1}" step="1" value="0" autocomplete="off"
-aria-label="{html.escape(label)}" aria-valuetext="{said}" oninput="{html.escape(_MOVE)}">{html.escape(texts[-1])}</span></label>
+<label class="flipbook-control">{_markup(label)}: <strong>{low}</strong>
+<span>{low}<input type="range" min="0" max="{len(others)}" step="1" value="0" autocomplete="off"
+aria-label="{html.escape(label)}" aria-valuetext="{said}" oninput="{_attribute(_MOVE)}">\
+{high}</span></label>
 <noscript><p>The first of {len(frames)} frames; the others need JavaScript.</p></noscript>
-<div class="flipbook-frames">{shown}{"".join(frames[1:])}</div>{_folded(answer)}</div>"""
+<div class="flipbook-frames">{first.replace("<figure", '<figure class="shown"', 1)}\
+{"".join(others)}</div>{_folded(answer)}</div>"""
 
 
-def _live_face(frame, values, label, fmt, ask, answer):
+def _live_face(
+    frame: Callable[[Any], tuple[Any, str, str]],
+    values: list[Any],
+    label: str,
+    fmt: str,
+    ask: str,
+    answer: str,
+) -> Any:
     """The face that draws anew: an ipywidgets view (nothing in it is newer than ipywidgets 7)."""
     import ipywidgets as widgets
 
-    text = lambda value: format(value, fmt)
     control = widgets.SelectionSlider(
-        options=[(text(value), value) for value in values],
+        options=[(format(value, fmt), value) for value in values],
         description=label,
         continuous_update=False,
         style={"description_width": "initial"},
@@ -203,9 +242,10 @@ def _live_face(frame, values, label, fmt, ask, answer):
     )
     shown = widgets.HTML()
 
-    def turn(change):
+    def turn(change: dict[str, Any]) -> None:
+        value = change["new"]
         try:
-            shown.value = _picture(_draw(frame, change["new"], text(change["new"])), _svg)
+            shown.value = _draw(frame, value, format(value, fmt)).html("svg")
         except Exception as error:  # an observer's exception would vanish in a log
             shown.value = f"<pre>{html.escape(f'{type(error).__name__}: {error}')}</pre>"
 
