@@ -47,6 +47,7 @@ NOTES = {
     *("warning", "caution", "attention", "danger", "error"),
 }
 REFERENCES = {"eq", "numref", "ref", "doc"}  # roles
+LIST_ITEM = re.compile(r"[ >]*(?:[-+*]|\d+[.)])\s")
 HTML = re.compile(f"{comment}|(?P<tag>{open_tag})", re.I)
 ADDRESS = re.compile(r"""\s(src|href)\s*=\s*("[^"]*"|'[^']*'|[^\s"'=<>`]+)""", re.I)
 OTHER_ADDRESS = re.compile(r"\s(srcset|poster|data|action|background|longdesc|usemap)\s*=", re.I)
@@ -112,13 +113,8 @@ def raw(text: str) -> list[tuple[str, str]]:
 
 def uncommented(text: str) -> str:
     """A text without the site's comments (`% …`), for notebooks that are not translated."""
-    edits = [
-        edit
-        for form in forms(lines_of(text))
-        if form.rule == "myst_line_comment"
-        for edit in nothing(form, text)
-    ]
-    return edited(text, edits)
+    comments = (form for form in forms(lines_of(text)) if form.rule == "myst_line_comment")
+    return edited(text, [gone(form, text) for form in comments])
 
 
 def line_at(text: str, place: int) -> str:
@@ -133,7 +129,10 @@ def translated(text: str, place: Place) -> tuple[str, list[Fault]]:
     for form in forms(lines_of(text)):
         line = place.line + text.count("\n", 0, form.start)
         for change in changes(form, text, replace(place, line=line)):
-            (edits if isinstance(change, Edit) else faults).append(change)
+            if isinstance(change, Edit):
+                edits.append(change)
+            else:
+                faults.append(change)
     return edited(text, edits), faults
 
 
@@ -372,15 +371,26 @@ def unlabelled(form: Form, text: str, place: Place) -> Iterator[Change]:
     yield Edit(end, form.end, "")
 
 
-def nothing(form: Form, text: str, place: Place | None = None) -> Iterator[Change]:
-    """A target or a comment goes, and with it the line it stood in."""
-    before = text[: form.start]
-    line = before.rfind("\n") + 1
-    alone = not before[line:].strip(" \t>")  # no list begins in this line
-    start, end = line if alone else form.start, form.end
-    if alone and (not line or text[:line].endswith("\n\n")):
-        end += len(text[end:]) - len(text[end:].lstrip("\n"))
-    yield Edit(start, end, "")
+def nothing(form: Form, text: str, place: Place) -> Iterator[Change]:
+    """A target or a comment goes."""
+    yield gone(form, text)
+
+
+def gone(form: Form, text: str) -> Edit:
+    """A block taken away, and with it the line it stood in.
+
+    Between two paragraphs an empty line remains, else they would be one.
+    """
+    line = text.rfind("\n", 0, form.start) + 1
+    if text[line : form.start].strip(" \t>"):  # a list begins in this line
+        return Edit(form.start, form.end, "")
+    end = form.end
+    below = len(text[end:]) - len(text[end:].lstrip("\n"))
+    if not text[:line].strip(" \t>\n") or text[:line].endswith("\n\n"):
+        end += below
+    elif below == 1 and LIST_ITEM.match(text, end + 1):
+        end += 1
+    return Edit(line, end, "")
 
 
 TRANSLATIONS: dict[str, Callable[[Form, str, Place], Iterator[Change]]] = {
