@@ -9,7 +9,7 @@ import nbformat
 import pytest
 from IPython.core.inputtransformer2 import TransformerManager
 
-from tools.pages.myst import forms, lines_of
+from tools.pages.markdown import forms, lines_of
 from tools.repository import ROOT
 
 BOOK = ROOT / "book"

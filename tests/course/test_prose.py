@@ -5,7 +5,7 @@ import pytest
 from tools.pages.citations import REFERENCES
 from tools.pages.citations import sources as references
 from tools.pages.lint import finds, main, sources
-from tools.pages.myst import forms, lines_of
+from tools.pages.markdown import forms, lines_of
 
 
 @pytest.mark.parametrize("source", sources(), ids=lambda path: path.stem)

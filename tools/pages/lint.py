@@ -31,7 +31,7 @@ from typing import Any
 import yaml
 from markdown_it.token import Token
 
-from tools.pages.myst import VERBATIM, Directive, Lines, directive, lines_of, parsed, parser
+from tools.pages.markdown import VERBATIM, Directive, Lines, directive, lines_of, parsed, parser
 from tools.repository import ROOT
 
 ONE = r"one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen"
