@@ -152,7 +152,7 @@ def terms_cell(docname, data):
     here, say = course(), terms()
     text = (
         f"*From [{say.title}]({here.page_url(docname)}) by {' and '.join(say.authors)}."
-        f" Code: {say.code.link}; text and figures: {say.text.link}."
+        f" {say.markdown}"
     )
     if data:
         text += f" The data has [terms of its own]({here.file_url('data/README.md')})."
