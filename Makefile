@@ -7,12 +7,6 @@ PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
 INSTALL := $(BIN)/python -m pip install --quiet --constraint requirements.lock
 UV := uv==0.13.9
 export OMP_NUM_THREADS := 1
-# Tests that need no browser and nothing of Linux (the shield around students' code, /proc): what must hold on macOS, too.
-PORTABLE := course/test_cells course/test_notation course/test_prose course/test_section pages/test_bind \
-  pages/test_chance pages/test_colab pages/test_colab_text pages/test_compare pages/test_publish pages/test_repeatable pages/test_stamp \
-  pages/test_validate shipped/test_data shipped/test_sample \
-  site/test_reuse test_lock test_repository test_style test_workflows
-
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:  # a half-made .venv is not taken for a whole one
 .PHONY: help book test test-all test-tools test-portable lint format lock colab publish serve grade bench alarms clean lighthouse
@@ -50,8 +44,8 @@ test-all: .venv/all  ## the same and the long parts: 300 seeds, another processo
 test-tools: .venv/all  ## the tests of the tools alone: no notebook of the course runs
 	$(PYTEST) tests
 
-test-portable: .venv/all  ## those of them that need neither a browser nor Linux
-	$(PYTEST) $(PORTABLE:%=tests/%.py)
+test-portable: .venv/all  ## those of them that need neither a browser nor Linux: what must hold on macOS, too
+	NO_BROWSER=1 $(PYTEST) tests --ignore tests/grading --ignore tests/exercises
 
 lint: .venv/lint  ## check the code's style and layout
 	$(BIN)/ruff check

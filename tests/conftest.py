@@ -64,7 +64,7 @@ def built(tmp_path_factory):
     code, text = said.read_text("utf-8").split("\n", 1)
     made, base = out / "_build" / "html", "site/"
     if (sitemap := made / "sitemap.xml").exists():
-        home = re.search(r"<loc>(.*?)book/index\.html<", sitemap.read_text("utf-8"))
+        home = re.search(r"<loc>([^<]*)book/index\.html<", sitemap.read_text("utf-8"))
         base = urlsplit(home[1]).path.lstrip("/")
     folder = own / "served" / base
     if made.exists():

@@ -130,18 +130,6 @@ def test_the_weekly_report_hears_of_each_job():
     assert jobs["report"]["if"] == "always()"  # green, too: it closes the issue
 
 
-def test_what_is_called_portable_is():
-    names = re.search(r"^PORTABLE := ((?:.*\\\n)*.*)$", MAKEFILE, re.M)[1].replace("\\", "").split()
-    for name in names:
-        path = ROOT / "tests" / f"{name}.py"
-        assert path.exists(), f"Makefile: PORTABLE names {name}, which is not there"
-        source = path.read_text(encoding="utf-8")
-        found = re.findall(
-            r"^from tools\.grading import .*\b(sandbox|grade)\b|^import (playwright)", source, re.M
-        )
-        assert not found, f"{path.name} needs {found}"
-
-
 def test_ci_runs_readmes_commands():
     lines = (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
     readme = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 ROOT = Path(__file__).resolve().parents[1]
 GITHUB = re.compile(
@@ -196,7 +196,8 @@ def set_addresses(app: Any, config: Any) -> None:
         here = course()
     except ConfigError as error:
         raise Refused(str(error)) from None  # else the sentence is lost among Sphinx's own
-    config.html_baseurl = here.site
+    config.html_baseurl = config.ogp_site_url = here.site
+    config.notfound_urls_prefix = urlsplit(here.site).path
     config.html_theme_options.update(
         repository_url=here.url, repository_branch=here.branch, path_to_docs=here.folder
     )

@@ -6,7 +6,9 @@ the notebooks) asks `terms()`.
 
 from dataclasses import dataclass
 from functools import cache
+from html import escape
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -29,19 +31,23 @@ class TermsError(ValueError):
     """CITATION.cff or LICENSE does not say what it must."""
 
 
+def html_link(text: str, url: str) -> str:
+    """A link of a page."""
+    return f'<a href="{escape(url)}">{escape(text)}</a>'
+
+
 @dataclass(frozen=True)
 class Licence:
+    """A licence, as people are told of it."""
+
     name: str  # "CC BY 4.0"
     url: str  # of its text
-
-    @property
-    def link(self):
-        """The licence as a Markdown link."""
-        return f"[{self.name}]({self.url})"
 
 
 @dataclass(frozen=True)
 class Terms:
+    """On which terms the course may be reused, and how it is cited."""
+
     title: str
     authors: tuple[str, ...]
     version: str
@@ -49,12 +55,22 @@ class Terms:
     text: Licence  # of text and figures
     code: Licence
 
-    def citation(self, url):
+    @property
+    def markdown(self) -> str:
+        """Which licence holds for what, in a sentence with links."""
+        return said(*(f"[{each.name}]({each.url})" for each in (self.code, self.text)))
+
+    @property
+    def html(self) -> str:
+        """The same sentence for a page."""
+        return said(*(html_link(each.name, each.url) for each in (self.code, self.text)))
+
+    def citation(self, url: str) -> str:
         """One line to cite the course by, as found at an address."""
         by = " and ".join(self.authors)
         return f"{by} ({self.year}). {self.title} (version {self.version}). {url}"
 
-    def bibtex(self, url):
+    def bibtex(self, url: str) -> str:
         """The same for BibTeX; braces keep each author one name."""
         by = " and ".join(f"{{{author}}}" for author in self.authors)
         key = "".join(c for c in self.title.lower() if c.isalnum()) + self.year
@@ -69,15 +85,21 @@ class Terms:
         return f"@misc{{{key},\n{lines}\n}}"
 
 
-def licence(found, file):
+def said(code: str, text: str) -> str:
+    """The sentence that tells the licences."""
+    return f"Code: {code}; text and figures: {text}."
+
+
+def licence(found: str, file: str) -> Licence:
+    """The licence that a file names; raises TermsError if it is not known here."""
     if found not in KNOWN:
         known = ", ".join(KNOWN)
         raise TermsError(f"{file}: {found!r} is not among {known}. Add it to tools/terms.py.")
     return Licence(*KNOWN[found])
 
 
-def author(entry):
-    """The name of a person or of a group."""
+def author(entry: dict[str, Any]) -> str:
+    """The name of a person or of a group in CITATION.cff; raises TermsError if it has none."""
     parts = ("given-names", "name-particle", "family-names", "name-suffix")
     name = entry.get("name") or " ".join(entry[part] for part in parts if part in entry)
     if not name:
@@ -85,23 +107,23 @@ def author(entry):
     return name
 
 
-def first_line(path):
+def first_line(path: Path) -> str:
     """The first line of a file that is not empty, without the blanks around it."""
     lines = map(str.strip, path.read_text(encoding="utf-8").split("\n"))
     return next(filter(None, lines), "")
 
 
 @cache
-def terms():
+def terms() -> Terms:
     """What CITATION.cff and LICENSE say; raises TermsError where they do not say it."""
     try:
-        said = yaml.safe_load(CITATION.read_text(encoding="utf-8"))
+        cited = yaml.safe_load(CITATION.read_text(encoding="utf-8"))
         return Terms(
-            title=said["title"],
-            authors=tuple(map(author, said["authors"])),
-            version=str(said["version"]),
-            year=str(said["date-released"])[:4],
-            text=licence(said["license"], CITATION.name),
+            title=cited["title"],
+            authors=tuple(map(author, cited["authors"])),
+            version=str(cited["version"]),
+            year=str(cited["date-released"])[:4],
+            text=licence(cited["license"], CITATION.name),
             code=licence(first_line(LICENSE), LICENSE.name),
         )
     except KeyError as error:

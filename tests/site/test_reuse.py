@@ -40,6 +40,7 @@ def test_the_same_title_and_authors_everywhere():
     options = CONFIG["sphinx"]["config"]["html_theme_options"]
     for where, title in {
         "_config.yml: html_theme_options.logo.text": options["logo"]["text"],
+        "_config.yml: ogp_site_name": CONFIG["sphinx"]["config"]["ogp_site_name"],
         "book/index.md: the first heading": re.search(r"^# (.*)$", landing, re.M)[1],
     }.items():
         assert title == found.title, f"{where} is {title!r}; CITATION.cff says {found.title!r}"
@@ -99,6 +100,16 @@ def test_a_citation_that_lacks_something_is_told(change, says, tmp_path, monkeyp
     monkeypatch.setattr(terms, "CITATION", path)
     with pytest.raises(terms.TermsError, match=re.escape(says)):
         terms.terms.__wrapped__()
+
+
+def test_one_sentence_tells_the_licences():
+    found = terms.terms()
+    name = re.escape(found.text.name)
+    for text, link in (found.markdown, rf"\[{name}\]\(https"), (found.html, rf'"https.*">{name}<'):
+        assert re.search(link, text)
+    shown = [re.sub(r"\]\([^)]*\)|\[|<[^>]*>", "", text) for text in (found.markdown, found.html)]
+    assert shown == [f"Code: {found.code.name}; text and figures: {found.text.name}."] * 2
+    assert terms.html_link("a & b", 'x"&y') == '<a href="x&quot;&amp;y">a &amp; b</a>'
 
 
 def test_a_person_is_an_author():

@@ -19,6 +19,7 @@ from PIL import Image
 
 from tools.repository import ROOT, course
 from tools.site.browser import new_page
+from tools.site.markup import tags
 from tools.site.maths import mathml
 
 PHONE, DESK = {"width": 360, "height": 740}, {"width": 1280, "height": 900}
@@ -584,19 +585,21 @@ def test_works_from_a_zip(site, browser, pages, tmp_path):
     page.close()
 
 
-def test_pages_are_described(site, pages):
-    said = {
-        name: re.findall(
-            r'<meta (?:content="([^"]*)" [^>]*)?name="description"(?: content="([^"]*)")?|'
-            r'<meta content="([^"]*)"[^>]*name="description"',
-            (site / name).read_text("utf-8"),
-        )
-        for name in pages
-        if name not in ("404.html", "search.html")
-    }
-    assert not [name for name, found in said.items() if not any(any(each) for each in found)]
-    listed = (site / "sitemap.xml").read_text("utf-8")
-    assert not [name for name in said if f"/{name}<" not in listed]
+def test_pages_are_described_and_listed(site, built, pages):
+    described = [name for name in pages if name not in ("404.html", "search.html")]
+    for name in described:
+        said = {}
+        for tag in tags((site / name).read_text("utf-8"), "meta"):
+            key = tag.attributes.get("name") or tag.attributes.get("property")
+            said.setdefault(key, []).append(tag.attributes.get("content"))
+        (description,) = said["description"]
+        assert len(description) > 40 and said["og:description"] == [description], name
+        assert said["og:url"][0].endswith(f"/{built.base}{name}"), name
+        assert said["og:image"][0].endswith(f"/{built.base}_static/site.png"), name
+        assert said["og:site_name"] and not re.match(r"\d", said["og:title"][0]), name
+    assert (site / "_static" / "site.png").is_file()
+    listed = re.findall(r"<loc>([^<]*)</loc>", (site / "sitemap.xml").read_text("utf-8"))
+    assert sorted(listed) == sorted(f"{course().site}{name}" for name in described)
 
 
 PLANTED = {  # kind of fault: what is put into a page to have it

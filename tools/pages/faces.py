@@ -74,7 +74,7 @@ def with_terms(notebook: NotebookNode, source: Source, folder: str) -> NotebookN
     text = (
         f"*From [{say.title}]({here.page_url(f'{folder}/{source.path.stem}')}) by"
         f" {' and '.join(say.authors)}."
-        f" Code: {say.code.link}; text and figures: {say.text.link}."
+        f" {say.markdown}"
     )
     if source.data:
         text += f" The data has [terms of its own]({here.file_url('data/README.md')})."

@@ -7,8 +7,10 @@ hidden beside.
 import html
 import re
 from functools import cache
+from typing import Any
 
 from latex2mathml.converter import convert
+from sphinx.application import Sphinx
 from sphinx.util import logging
 
 FORMULA = re.compile(
@@ -27,7 +29,7 @@ NAME = re.compile(r"(<mi>(?:tanh|arcsin|log|ln|max|min)</mi>)(?=<m(?!o))")
 
 
 @cache
-def mathml(tex, display):
+def mathml(tex: str, display: str) -> str:
     """The formula as MathML; raises on TeX that the converter does not know."""
     tex = UNBRACED.sub(r"\\\1{\2}", tex).replace(
         "{aligned}", "{align*}"
@@ -41,8 +43,12 @@ def mathml(tex, display):
     )  # a little room between a function and what it is of
 
 
-def add_mathml(app, pagename, templatename, context, doctree):
-    def both(formula):
+def add_mathml(
+    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
+) -> None:
+    """Put MathML beside the TeX of each formula of a page."""
+
+    def both(formula: re.Match[str]) -> str:
         opening, start, kind, before, tex, end, closing = formula.groups()
         try:
             drawn = mathml(html.unescape(tex[2:-2]).strip(), "block" if kind == "div" else "inline")
@@ -62,6 +68,7 @@ def add_mathml(app, pagename, templatename, context, doctree):
         context["body"] = FORMULA.sub(both, context["body"])
 
 
-def setup(app):
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Make this module an extension of the site."""
     app.connect("html-page-context", add_mathml, priority=800)
-    return {"parallel_read_safe": True}
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

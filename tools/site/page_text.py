@@ -6,8 +6,11 @@ The site builds from the page's own text, kept in the cells' metadata.
 import json
 from pathlib import Path
 
+from sphinx.application import Sphinx
 
-def own_text(app, docname, source):
+
+def own_text(app: Sphinx, docname: str, source: list[str]) -> None:
+    """Put a page's own text in the place of Colab's, in the one string of `source`."""
     if Path(app.env.doc2path(docname)).suffix != ".ipynb":
         return
     notebook = json.loads(source[0])
@@ -17,6 +20,7 @@ def own_text(app, docname, source):
     source[0] = json.dumps(notebook)
 
 
-def setup(app):
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Make this module an extension of the site."""
     app.connect("source-read", own_text)
-    return {"parallel_read_safe": True}
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

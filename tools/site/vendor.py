@@ -51,7 +51,7 @@ SUBSETS = {
 }
 
 
-def subset(font, text):
+def subset(font: Path, text: str) -> None:
     """Keep only these characters of a font file, in place."""
     from fontTools import subset as fonts  # comes with matplotlib
 
@@ -63,7 +63,7 @@ def subset(font, text):
     fonts.save_font(loaded, font, options)
 
 
-def fetch(package):
+def fetch(package: str) -> bytes:
     """The bytes of an npm package's archive, through npm: its settings (mirror, proxy) hold."""
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run(
@@ -72,7 +72,8 @@ def fetch(package):
         return next(Path(folder).glob("*.tgz")).read_bytes()
 
 
-def vendor(folder, package, digest, files):
+def vendor(folder: str, package: str, digest: str, files: dict[str, str]) -> None:
+    """Write the files of a package into a folder of VENDOR; ends the program if it is another."""
     archive = fetch(package)
     found = "sha512-" + base64.b64encode(hashlib.sha512(archive).digest()).decode()
     if found != digest:
@@ -81,10 +82,13 @@ def vendor(folder, package, digest, files):
     shutil.rmtree(target, ignore_errors=True)
     with tempfile.TemporaryDirectory() as unpacked:
         tarfile.open(fileobj=io.BytesIO(archive)).extractall(unpacked, filter="data")
-        for source, name in files.items():
-            source, name = Path(unpacked, "package", source), target / name
-            name.parent.mkdir(parents=True, exist_ok=True)
-            (shutil.copytree if source.is_dir() else shutil.copyfile)(source, name)
+        for inside, name in files.items():
+            source, copy = Path(unpacked, "package", inside), target / name
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            if source.is_dir():
+                shutil.copytree(source, copy)
+            else:
+                shutil.copyfile(source, copy)
     for font, text in SUBSETS.get(folder, {}).items():
         subset(target / font, text)
     (target / "VERSION").write_text(
