@@ -101,7 +101,8 @@ def test_the_whole_way_through_the_grader(masters, tmp_path):
 
     The solution earns every point that a test can give, the untouched exercise none.
     """
-    from tools.grading import feedback, grade
+    from tools.grading import grade
+    from tools.grading.journal import Journal
 
     for name, master in masters.items():
         exercise = build_exercise(master)
@@ -109,21 +110,16 @@ def test_the_whole_way_through_the_grader(masters, tmp_path):
             (tmp_path / "subs" / student).mkdir(parents=True, exist_ok=True)
             nbformat.write(nb, tmp_path / "subs" / student / f"{name}.ipynb")
     grade.main([str(tmp_path / "subs"), str(tmp_path / "grades.csv")])
-    for record in grade.Journal(tmp_path / "grades.csv.journal").records.values():
-        assert not record["fault"], record
-        tests = {
-            q["id"]: q
-            for q in record["questions"]
-            if q["id"] in {t.id for t in masters[record["exercise"]].of("test")}
-        }
-        want = {id: q["of"] if record["student"] == "solved" else 0 for id, q in tests.items()}
-        assert {id: q["points"] for id, q in tests.items()} == want, [
-            q["said"] for q in tests.values()
-        ]
-        if record["student"] == "untouched":
-            assert feedback.total(record) == 0 and all(
-                q["said"].startswith("Not attempted yet: ") for q in record["questions"]
-            )
+    for graded in Journal(tmp_path / "grades.csv.journal").grades.values():
+        assert graded.fault is None, graded
+        tests = {test.id for test in masters[graded.exercise].of("test")}
+        scores = [score for score in graded.scores if score.question in tests]
+        assert {score.question for score in scores} == tests
+        right = graded.student == "solved"
+        assert all(score.points == right * score.of for score in scores), scores
+        if graded.student == "untouched":
+            assert graded.points == 0
+            assert all(score.said.startswith("Not attempted yet: ") for score in graded.scores)
 
 
 @pytest.mark.long

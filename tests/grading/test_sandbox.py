@@ -1,22 +1,17 @@
-"""A student's cells in kernels of their own: nothing they say is lost, and limits hold anywhere."""
+"""A student's cells in kernels of their own: limits hold anywhere, and a cell costs only itself."""
 
-import os
-import signal
-import subprocess
-import sys
-import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 
-import jupyter_client
-import psutil
 import pytest
-import zmq
-from jupyter_client.channels import ZMQSocketChannel
 
+from tests.grading.classroom import of_mark
 from tools.grading import sandbox
-from tools.grading.sandbox import NO_SHIELD, Kernel, Limits, Shield, find_shield, run
-from tools.grading.usage import POLL, Usage
+from tools.grading.errors import Failed
+from tools.grading.protocol import DIED, CellResult, Limits, stopped
+from tools.grading.sandbox import Try, run_cells, run_once
+from tools.grading.shield import NO_SHIELD, Shield, find_shield
+from tools.grading.usage import Used
 
 MARK = f"mark-{uuid.uuid4()}"  # on the command line of what the cells below start
 BURN = f"['sh', '-c', 'while :; do :; done', '{MARK}']"
@@ -71,8 +66,8 @@ def quiet(status, *more, **named):
         publish(status, *more, **named)
 kernel._publish_status = quiet
 print("said")"""
-CELLS = {  # name: (source, what it should have printed, the error it should have come to)
-    "first": ("x = 1", "", None),
+CELLS = {  # name: (source, what it should have printed, what its error says)
+    "first": ("x = 1", "", ""),
     "burns": ("while True: pass", "", LATE),
     "sleeps": ("import time\ntime.sleep(7200)", "", ASLEEP),
     "is deaf to one interrupt": (DEAF_ONCE, "", ASLEEP),
@@ -85,7 +80,7 @@ CELLS = {  # name: (source, what it should have printed, the error it should hav
     "waits for a child": (f"subprocess.call({BURN})", "", LATE),
     "daemon": (DAEMON, "", LATE),
     "children nobody waits for": (UNSEEN, "", LATE),
-    "default again": ("signal.signal(signal.SIGCHLD, signal.SIG_DFL); None", "", None),
+    "default again": ("signal.signal(signal.SIGCHLD, signal.SIG_DFL); None", "", ""),
     "thread": (
         "import threading\ndef burn():\n    while go: pass\ngo = True\n"
         "t = threading.Thread(target=burn)\nt.start()\ntry:\n    t.join()\n"
@@ -94,77 +89,15 @@ CELLS = {  # name: (source, what it should have printed, the error it should hav
         LATE,
     ),
     "forges": (SPEAK + FORGE, "after\n", "division by zero"),
-    "its idle is lost": (SPEAK + LOSE_IDLE, "said\n", None),
-    "last": ("print(x)", "1\n", None),
+    "its idle is lost": (SPEAK + LOSE_IDLE, "said\n", ""),
+    "last": ("print(x)", "1\n", ""),
 }
-found = pytest.fixture(scope="module")(lambda: find_shield())
 
 
-def marked():
-    """The processes that a cell above has started and that still run."""
-    return [p for p in psutil.process_iter(["cmdline"]) if MARK in (p.info["cmdline"] or [])]
-
-
-def fresh_kernel(folder, **limits):
-    """A kernel spoken to from this process."""
-    return Kernel(folder, Limits(**limits), [], False)
-
-
-# ---------------------------------------------------------------- nothing is lost
-
-
-@pytest.fixture
-def late_client(monkeypatch):
-    """The channel of outputs joins when a second reply has come; what was said before is lost."""
-
-    class LateShell(ZMQSocketChannel):
-        replies = 0
-
-        def get_msg(self, timeout=None):
-            message = super().get_msg(timeout)
-            self.replies += 1
-            if self.replies == 2:
-                self.client.iopub_channel.socket.setsockopt(zmq.SUBSCRIBE, b"")
-            return message
-
-    class LateClient(jupyter_client.BlockingKernelClient):
-        def connect_iopub(self, identity=None):
-            return self._create_connected_socket("iopub", identity=identity)
-
-        @property
-        def shell_channel(self):
-            channel = super().shell_channel
-            channel.client = self
-            return channel
-
-        shell_channel_class = LateShell
-
-    monkeypatch.setattr(jupyter_client, "BlockingKernelClient", LateClient)
-
-
-def test_a_channel_of_outputs_that_joins_late_loses_nothing(tmp_path, late_client):
-    kernel = fresh_kernel(tmp_path, cell=1)
-    try:
-        kernel.start()
-        result, why = kernel.run("print('first')")
-        assert not why, why
-        assert (result["stdout"], result["ename"]) == ("first\n", None)
-    finally:
-        kernel.process.kill()
-        kernel.process.wait()
-        kernel.client.stop_channels()
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("jobs", [1, 2, 4])
-def test_no_one_line_notebook_loses_its_first_cell(found, jobs):
-    def one(k):
-        return [r["stdout"] or r["evalue"] for r in run([f"print({k})"], Limits(cell=4), found)]
-
-    with ThreadPoolExecutor(jobs) as pool:
-        said = list(pool.map(one, range(200)))
-    lost = [words for k, words in enumerate(said) if words != [f"{k}\n"]]
-    assert not lost, f"{len(lost)} of {len(said)}, with {jobs} at a time: {lost[:3]}"
+@pytest.fixture(scope="module")
+def found():
+    """The shield of this machine."""
+    return find_shield()
 
 
 # ---------------------------------------------------------------- limits of a cell
@@ -174,37 +107,47 @@ def test_no_one_line_notebook_loses_its_first_cell(found, jobs):
 def ended(found):
     """What became of CELLS, run as one notebook: {shield: {name: result}}."""
 
-    def cells(shield):
-        sources = [source for source, _, _ in CELLS.values()]
-        return dict(zip(CELLS, run(sources, Limits(cell=1, notebook=60), shield), strict=True))
+    def run(shield):
+        sources = {name: source for name, (source, _, _) in CELLS.items()}
+        return run_cells(sources, Limits(cell=1, notebook=60), shield)
 
     shields = {"found": found, "none": NO_SHIELD}
     with ThreadPoolExecutor() as pool:
-        return dict(zip(shields, pool.map(cells, shields.values()), strict=True))
+        return dict(zip(shields, pool.map(run, shields.values()), strict=True))
 
 
 @pytest.mark.parametrize("shield", ["found", "none"])
 @pytest.mark.parametrize("name", CELLS)
 def test_a_cell_is_ended_at_its_limit_and_costs_only_itself(ended, name, shield):
-    _, printed, error = CELLS[name]
+    _, printed, message = CELLS[name]
     result = ended[shield][name]
-    assert result["stdout"] == printed
-    assert (result["evalue"] or "").rstrip(".") == (error or "")
+    assert (result.printed, result.message.rstrip(".")) == (printed, message)
+    assert result.failed == bool(message) and result.stopped == message.startswith("Stopped")
 
 
 def test_nothing_that_was_started_goes_on(ended):
-    assert not marked()
+    assert not of_mark(MARK)
 
 
 @pytest.mark.parametrize("does, error", [("pass", LATE), ("time.sleep(0.01)", ASLEEP)])
 def test_a_cell_that_swallows_the_interrupt_is_taken_out(found, does, error):
-    got = run(
-        ["import time\nx = 1", STUBBORN.format(does), "print(x)"],
-        Limits(cell=1, notebook=60),
-        found,
-    )
-    assert got[1]["evalue"] == f"{error} and could not be interrupted."
-    assert (got[0]["ename"], got[2]["stdout"]) == (None, "1\n")
+    cells = {"a": "import time\nx = 1", "b": STUBBORN.format(does), "c": "print(x)"}
+    assert run_cells(cells, Limits(cell=1, notebook=60), found) == {
+        "a": CellResult(),
+        "b": stopped(f"{error} and could not be interrupted."),
+        "c": CellResult(printed="1\n"),
+    }
+
+
+def test_cells_are_taken_out_three_times_at_most():
+    """Four that kill their kernel: the last one ends the notebook, and nothing after it ran."""
+    kill = "import os\nos._exit(1)"
+    cells = {"a": "print(1)", "b": kill, "c": kill, "d": kill, "e": "print(2)", "f": kill, "g": "1"}
+    assert run_cells(cells, Limits(cell=60)) == {
+        "a": CellResult(printed="1\n"),
+        "e": CellResult(printed="2\n"),
+        **dict.fromkeys("bcdfg", stopped(DIED)),
+    }
 
 
 # ---------------------------------------------------------------- limits of a notebook
@@ -220,17 +163,39 @@ def test_a_cell_that_swallows_the_interrupt_is_taken_out(found, does, error):
     ids=["sleeps", "burns", "halts what watches it"],
 )
 def test_a_notebook_over_its_time_keeps_what_it_had(source, why):
-    got = run(["print('kept')", source, "1"], Limits(cell=7200, notebook=1), NO_SHIELD)
-    assert got[0]["stdout"] == "kept\n"
-    assert {r["evalue"] for r in got[1:]} == {f"Stopped: the whole notebook {why}."}
-    assert not marked()
+    cells = {"before": "print('kept')", "over": source, "after": "1"}
+    late = stopped(f"Stopped: the whole notebook {why}.")
+    got = run_cells(cells, Limits(cell=7200, notebook=1))
+    assert got == {"before": CellResult(printed="kept\n"), "over": late, "after": late}
+    assert not of_mark(MARK)
+
+
+def test_each_try_has_what_those_before_left_of_the_limit(monkeypatch):
+    tries = [Try({}, Used(2, 1), "a", DIED), Try({"b": CellResult()}, Used(3, 2))]
+    before = []
+
+    def run_once(cells, limits, shield, used):
+        before.append(used)
+        return tries[len(before) - 1]
+
+    monkeypatch.setattr(sandbox, "run_once", run_once)
+    assert run_cells({"a": "1", "b": "1"}, Limits()) == {"a": stopped(DIED), "b": CellResult()}
+    assert before == [Used(), Used(2, 1)]
+
+
+def test_what_was_used_before_counts():
+    """With next to nothing left of the limit, the notebook ends at the first look."""
+    cells, limits = {"a": "while True: pass"}, Limits(cell=7200, notebook=100)
+    one = run_once(cells, limits, NO_SHIELD, before=Used(99.9, 0))
+    assert one.why == "Stopped: the whole notebook used more than 100 s of processor time."
+    assert one.culprit is None and not one.results
+    assert one.used.processor > 100
 
 
 def test_a_cell_that_kills_what_watches_it_costs_only_itself():
     kill = "import os, signal, time\nos.kill(os.getppid(), signal.SIGKILL)\ntime.sleep(7200)"
-    got = run([kill, "print(2)"], Limits(cell=60), NO_SHIELD)
-    assert got[0]["evalue"] == "The cell ended the process that ran it."
-    assert got[1]["stdout"] == "2\n"
+    got = run_cells({"kills": kill, "after": "print(2)"}, Limits(cell=60))
+    assert got == {"kills": stopped(DIED), "after": CellResult(printed="2\n")}
 
 
 # ---------------------------------------------------------------- starting
@@ -238,97 +203,41 @@ def test_a_cell_that_kills_what_watches_it_costs_only_itself():
 
 def test_a_slow_start_costs_no_notebook_its_time():
     """The kernel takes longer to start than the notebook may sleep."""
-    slow = Shield(kernel=["sh", "-c", 'sleep 5; exec "$@"', "sh"])
-    got = run(["print(1)"], Limits(cell=0.2, notebook=0.2), slow)
-    assert got[0]["stdout"] == "1\n", got
+    slow = Shield("nothing", kernel=("sh", "-c", 'sleep 5; exec "$@"', "sh"))
+    got = run_cells({"a": "print(1)"}, Limits(cell=0.2, notebook=0.2), slow)
+    assert got == {"a": CellResult(printed="1\n")}
 
 
 @pytest.mark.parametrize(
     "shield, limits, why",
     [
-        (Shield(kernel=["sh", "-c", "echo no room >&2; exit 3"]), Limits(), "no kernel.*no room"),
+        (
+            Shield("nothing", kernel=("sh", "-c", "echo no room >&2; exit 3")),
+            Limits(),
+            "no kernel.*no room",
+        ),
         (NO_SHIELD, Limits(memory=20), "no kernel.*its process ended"),
         (
-            Shield(worker=["sh", "-c", "echo no >&2; exit 3"]),
+            Shield("nothing", worker=("sh", "-c", "echo no >&2; exit 3")),
             Limits(),
             "nothing runs the cells: no",
         ),
+        (Shield("nothing", own_disk=True, user=-7), Limits(), "no kernel"),
     ],
-    ids=["the kernel ends", "too little memory", "the worker ends"],
+    ids=["the kernel ends", "too little memory", "the worker ends", "no folder for the kernel"],
 )
 def test_a_kernel_that_does_not_start_is_no_fault_of_the_cells(shield, limits, why):
-    with pytest.raises(RuntimeError, match=f"(?s){why}"):
-        run(["1"], limits, shield)
+    with pytest.raises(Failed, match=f"(?s){why}"):
+        run_cells({"a": "1"}, limits, shield)
 
 
-def test_a_shield_is_not_given_up_because_its_probe_is_slow(monkeypatch):
-    """A machine so busy that Python takes very long to start: an error, not a weaker shield."""
-    monkeypatch.setattr(sandbox, "START", 0.01)
-    with pytest.raises(SystemExit, match="does not end; find out why"):
-        sandbox.works(Shield(worker=["sh", "-c", "sleep 7200"]))
+@pytest.mark.long
+@pytest.mark.parametrize("jobs", [1, 2, 4])
+def test_no_one_line_notebook_loses_its_first_cell(found, jobs):
+    def printed(number):
+        return run_cells({"a": f"print({number})"}, Limits(cell=4), found)["a"]
 
-
-# ---------------------------------------------------------------- how it is measured
-
-
-def read_until(usage, holds):
-    """Look every POLL seconds until a condition on what was used holds."""
-    while not holds(usage.read()):
-        time.sleep(POLL)
-    return usage.used
-
-
-@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="only Linux can tell who waits")
-def test_what_waits_for_a_processor_uses_nothing_and_does_not_sleep():
-    """A process that gets next to no time beside another one, on one processor."""
-
-    def share(policy):
-        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
-        os.sched_setscheduler(0, policy, os.sched_param(0))
-
-    loop = [sys.executable, "-c", "while True: pass"]
-    busy = subprocess.Popen(loop, preexec_fn=lambda: share(os.SCHED_OTHER))
-    starved = subprocess.Popen(loop, preexec_fn=lambda: share(os.SCHED_IDLE))
-    try:
-        ours, its = Usage(starved.pid), Usage(busy.pid)
-        start, before = ours.read(), its.read().processor
-        read_until(its, lambda used: ours.read() and used.processor - before > 2)
-        used = ours.read() - start
-        assert used.processor < 1 and used.asleep < 1
-    finally:
-        for process in busy, starved:
-            process.kill()
-            process.wait()
-
-
-def test_sleep_and_the_time_of_children_are_counted():
-    burn = "import time\nwhile time.process_time() < 1: pass"
-    source = (
-        f"import subprocess, sys, time\nsubprocess.call([sys.executable, '-c', {burn!r}])\n"
-        "print(flush=True)\ntime.sleep(7200)"
-    )
-    child = subprocess.Popen([sys.executable, "-c", source], stdout=subprocess.PIPE)
-    try:
-        child.stdout.readline()  # the grandchild has ended
-        usage = Usage(child.pid)
-        assert usage.read().processor >= 1
-        read_until(usage, lambda used: used.asleep > 1)
-        usage.kill()
-        assert child.wait(timeout=3600) == -signal.SIGKILL
-    finally:
-        child.kill()
-        child.stdout.close()
-
-
-def test_what_was_seen_once_is_killed_wherever_it_went():
-    """Its parent is gone, and it has a session of its own."""
-    source = f"import subprocess, time; subprocess.Popen({BURN}, start_new_session=True)"
-    parent = subprocess.Popen([sys.executable, "-c", f"{source}; time.sleep(7200)"])
-    usage = Usage(parent.pid)
-    read_until(usage, lambda used: len(usage.each) == 2 and marked())
-    parent.kill()
-    parent.wait()
-    assert marked()
-    usage.kill()
-    while marked():
-        time.sleep(POLL)
+    with ThreadPoolExecutor(jobs) as pool:
+        results = list(pool.map(printed, range(200)))
+    lost = [one for number, one in enumerate(results) if one != CellResult(f"{number}\n")]
+    assert not lost, f"{len(lost)} of {len(results)}, with {jobs} at a time: {lost[:3]}"

@@ -4,9 +4,11 @@ Nothing that a student wrote is live in it.
 """
 
 import hashlib
-import html
 import re
-import unicodedata
+from collections.abc import Sequence
+
+from tools.grading.result import Grade, Score
+from tools.grading.text import number, safe
 
 STYLE = """
 body{font:16px/1.5 system-ui,sans-serif;max-width:46rem;margin:2rem auto;padding:0 1rem}
@@ -24,24 +26,6 @@ HEAD = (
     '<meta name="viewport" content="width=device-width">'
     "<title>{title}</title><style>" + STYLE + "</style></head><body>"
 )
-LONGEST = 20_000
-
-
-def safe(text: object) -> str:
-    """Text that is only text in HTML: escaped, no control or direction-changing characters."""
-    return html.escape(kept(text), quote=True)
-
-
-def kept(text: object) -> str:
-    """Text without control or direction-changing characters, cut off where it is very long."""
-    return "".join(
-        c for c in str(text)[:LONGEST] if c in "\n\t" or unicodedata.category(c)[0] != "C"
-    )
-
-
-def visible(text: object) -> str:
-    """One line for a terminal: no control characters, which could rewrite what stands above."""
-    return " ".join(kept(text).split())
 
 
 def file_name(student: str) -> str:
@@ -52,54 +36,41 @@ def file_name(student: str) -> str:
     return f"{plain or 'student'}{mark}.html"
 
 
-def page(student: str, grades: list[dict]) -> str:
-    """The page of one student: `grades` are dicts as tools.grading.grade keeps them."""
+def page(student: str, grades: Sequence[Grade]) -> str:
+    """The page of one student, in HTML."""
     return (
         HEAD.replace("{title}", f"Feedback for {safe(student)}")
         + f"<h1>Feedback for {safe(student)}</h1>"
-        + "".join(map(notebook, grades))
+        + "".join(map(notebook_part, grades))
         + "</body></html>\n"
     )
 
 
-def notebook(grade: dict) -> str:
+def notebook_part(grade: Grade) -> str:
     """The part of a page on one notebook."""
-    title = f"<h2>{safe(grade['exercise'] or grade['file'])}: "
-    if grade["fault"]:
-        file, fault = safe(grade["file"]), safe(grade["fault"])
+    title = f"<h2>{safe(grade.exercise or grade.file)}: "
+    if grade.fault is not None:
+        file, fault = safe(grade.file), safe(grade.fault)
         return f"{title}not graded</h2><p>Your file <code>{file}</code> {fault}.</p>"
-    notes = "".join(f"<li>{safe(n)}</li>" for n in grade["notes"])
-    waiting = sum(q["points"] is None for q in grade["questions"])
+    waiting = len(grade.by_hand)
     later = f" so far; {waiting} still to be marked by hand" if waiting else ""
+    notes = "".join(f"<li>{safe(note)}</li>" for note in grade.notes)
     return (
-        f"{title}{number(total(grade))} of {number(of(grade))} points{later}</h2>"
+        f"{title}{number(grade.points)} of {number(grade.of)} points{later}</h2>"
         + (f"<ul>{notes}</ul>" if notes else "")
-        + "".join(map(question, grade["questions"]))
+        + "".join(map(question_part, grade.scores))
     )
 
 
-def question(q: dict) -> str:
+def question_part(score: Score) -> str:
     """The part of a page on one question."""
-    got, most = q["points"], q["of"]
-    kind = "waiting" if got is None else "full" if got == most else "lost"
-    score = "to be marked by hand" if got is None else f"{number(got)} of {number(most)} points"
-    out = f'<section class="{kind}"><h2>{safe(q["id"])}: {score}</h2>'
-    for label, key in ("", "said"), ("", "comment"), ("Your answer", "answer"):
-        if q.get(key):
-            out += (f"<p>{label}</p>" if label else "") + f"<pre>{safe(q[key])}</pre>"
-    return out + "</section>"
-
-
-def total(grade: dict) -> float:
-    """The points of a notebook; what waits for a person counts nothing."""
-    return sum(q["points"] or 0 for q in grade["questions"])
-
-
-def of(grade: dict) -> float:
-    """The points that a notebook could have earned."""
-    return sum(q["of"] for q in grade["questions"])
-
-
-def number(x: float) -> str:
-    """Points as people write them: 2, 1.5."""
-    return f"{x:.2f}".rstrip("0").rstrip(".")
+    if score.points is None:
+        kind, earned = "waiting", "to be marked by hand"
+    else:
+        kind = "lost" if score.lost else "full"
+        earned = f"{number(score.points)} of {number(score.of)} points"
+    texts = [f"<pre>{safe(text)}</pre>" for text in (score.said, score.comment) if text]
+    if score.answer:
+        texts.append(f"<p>Your answer</p><pre>{safe(score.answer)}</pre>")
+    heading = f"<h2>{safe(score.question)}: {earned}</h2>"
+    return f'<section class="{kind}">{heading}{"".join(texts)}</section>'

@@ -6,6 +6,7 @@ machine is slow or busy, adds to neither.
 
 from __future__ import annotations
 
+import ctypes
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,7 @@ from pathlib import Path
 import psutil
 
 POLL = 0.25  # seconds between two looks
+PR_SET_CHILD_SUBREAPER = 36  # of Linux's <sys/prctl.h>
 PATIENCE = 10  # what may use so much processor time may sleep so many times as long
 
 
@@ -29,13 +31,13 @@ class Used:
     def __sub__(self, other: Used) -> Used:
         return Used(self.processor - other.processor, self.asleep - other.asleep)
 
-    def over(self, seconds: float, patience: float = PATIENCE) -> str:
-        """What went over a limit of so many seconds of processor time, or nothing."""
+    def over(self, seconds: float, patience: float = PATIENCE) -> str | None:
+        """In words, what went over a limit of so many seconds of processor time; or None."""
         if self.processor > seconds:
             return f"used more than {seconds:g} s of processor time"
         if self.asleep > patience * seconds:
             return f"waited longer than {patience * seconds:g} s"
-        return ""
+        return None
 
 
 class Usage:
@@ -84,10 +86,10 @@ class Usage:
 def times(process: psutil.Process) -> tuple[float, float]:
     """Processor time of a process, and of its children that have ended and that it waited for."""
     try:
-        t = process.cpu_times()
+        spent = process.cpu_times()
     except psutil.Error:
         return 0.0, 0.0
-    return t.user + t.system, t.children_user + t.children_system
+    return spent.user + spent.system, spent.children_user + spent.children_system
 
 
 def wants_to_run(pid: int) -> bool:
@@ -107,11 +109,8 @@ def wants_to_run(pid: int) -> bool:
 
 def adopt_orphans() -> None:
     """Make this process the parent of every descendant whose parent ends (on Linux)."""
-    import ctypes
-
-    PR_SET_CHILD_SUBREAPER = 36
     prctl = getattr(ctypes.CDLL(None), "prctl", None)
-    if prctl:
+    if prctl is not None:
         prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
@@ -120,7 +119,7 @@ def kill_descendants(pid: int, spare: tuple[int, ...] = ()) -> None:
     for _ in range(100):
         try:
             family = psutil.Process(pid).children(recursive=True)
-            alive = [p for p in family if p.pid not in spare and not is_dead(p)]
+            alive = [one for one in family if one.pid not in spare and not is_dead(one)]
         except psutil.Error:
             return
         if not alive:
