@@ -37,7 +37,7 @@ def head(load: float) -> str:
     return f"""# What a published number costs
 
 `make bench`, {datetime.date.today()}, on {machine()["processor"]}, {os.cpu_count()} cores; one
-thread of torch {version("torch")}, JAX {version("jax")}, Python {platform.python_version()}.
+thread of torch {version("torch")}, Python {platform.python_version()}.
 The machine's load was {load:.1f} at the start and {os.getloadavg()[0]:.1f} at the end.
 
 Read ratios first. Processor time counts what a program used and not what it waited, but on a busy
