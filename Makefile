@@ -27,6 +27,10 @@ $(BIN)/python:
 	$(INSTALL) -r requirements.txt
 	@touch $@ .venv/site
 
+.venv/bench: bench/requirements.txt | $(BIN)/python  # a folder of its own: no other tool sees what the bench compares with
+	$(BIN)/python -m pip install --quiet --no-deps --upgrade --target $@ -r $<
+	@touch $@
+
 .venv/lint: requirements.txt requirements.lock | $(BIN)/python
 	$(INSTALL) ruff
 	@touch $@
@@ -73,8 +77,8 @@ grade: .venv/all  ## grade a class: make grade SUBMISSIONS=folder [OUT=grades.cs
 	@test -n "$(SUBMISSIONS)" || { echo "Name the folder or zip of students' notebooks: make grade SUBMISSIONS=folder"; exit 2; }
 	$(BIN)/python -m tools.grading.grade "$(SUBMISSIONS)" "$(or $(OUT),grades.csv)" $(if $(JOBS),--jobs $(JOBS))
 
-bench: .venv/all  ## measure what a published number costs; writes bench/results.md (ten minutes, on a quiet machine)
-	$(BIN)/python -m bench.bench
+bench: .venv/all .venv/bench  ## measure what a published number costs; writes bench/results.md (ten minutes, on a quiet machine)
+	PYTHONPATH=.venv/bench $(BIN)/python -m bench.bench
 
 alarms: .venv/all  ## simulate honest re-runs: how many are red, what falls are seen; writes bench/alarms.md
 	$(BIN)/python -m bench.alarms
