@@ -1,9 +1,9 @@
 """What requirements.lock says, and whether what is installed is that."""
 
 import re
+from collections.abc import Iterable, Iterator
 from importlib.metadata import PackageNotFoundError, distribution
 
-from packaging.markers import default_environment
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
@@ -14,18 +14,18 @@ LISTS = [ROOT / "requirements-site.txt", ROOT / "requirements.txt"]
 LOCK = ROOT / "requirements.lock"
 
 
-def requirements(text):
+def requirements(text: str) -> list[Requirement]:
     """The requirements of a list or a lock, without comments and options."""
     lines = (re.sub(r"(^|\s)#.*", "", line).strip() for line in text.splitlines())
     return [Requirement(line) for line in lines if line and not line.startswith("-")]
 
 
-def wanted():
+def wanted() -> list[Requirement]:
     """The requirements that the lists name."""
     return [r for path in LISTS for r in requirements(path.read_text(encoding="utf-8"))]
 
 
-def locked(text, environment=None):
+def locked(text: str, environment: dict[str, str] | None = None) -> dict[str, str]:
     """{name: version} of a lock's lines that hold in an environment (default: here)."""
     return {
         canonicalize_name(r.name): next(iter(r.specifier)).version
@@ -34,13 +34,15 @@ def locked(text, environment=None):
     }
 
 
-def reachable(roots):
+def reachable(roots: Iterable[Requirement]) -> dict[str, str | None]:
     """{name: installed version, or None} of all that is required here, directly or not."""
-    found, seen, left = {}, set(), [(r, "") for r in roots]
+    found: dict[str, str | None] = {}
+    seen: set[tuple[str, str]] = set()
+    left = [(requirement, "") for requirement in roots]
     while left:
         requirement, parents_extra = left.pop()
         marker = requirement.marker
-        if marker and not marker.evaluate({**default_environment(), "extra": parents_extra}):
+        if marker and not marker.evaluate({"extra": parents_extra}):
             continue
         name = canonicalize_name(requirement.name)
         for extra in ["", *requirement.extras]:
@@ -57,7 +59,7 @@ def reachable(roots):
     return found
 
 
-def drift(text):
+def drift(text: str) -> Iterator[str]:
     """What is installed otherwise than a lock says, as sentences."""
     versions = locked(text)
     for name, version in sorted(reachable(wanted()).items()):

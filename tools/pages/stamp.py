@@ -3,16 +3,15 @@
 A stamp is sealed: its digest is of itself and of the outputs, so that neither changes unnoticed.
 """
 
-import re
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 
 from nbformat import NotebookNode
 
+from tools import lock
 from tools.pages.machine import UNKNOWN, facts
 from tools.pages.notebook import PageError, digest, outputs
-from tools.repository import ROOT
 
 INSTALL = "install what is locked: python -m pip install -r requirements.txt -c requirements.lock"
 
@@ -79,8 +78,8 @@ def this_machine() -> Machine:
 @cache
 def locked() -> dict[str, str]:
     """{package: version} of what can move a number, as requirements.lock says."""
-    text = (ROOT / "requirements.lock").read_text("utf-8")
-    return dict(re.findall(r"^(torch|numpy)==([\w.]+)", text, re.M))
+    versions = lock.locked(lock.LOCK.read_text("utf-8"))
+    return {name: versions[name] for name in ("torch", "numpy")}
 
 
 def check_installed() -> None:
