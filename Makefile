@@ -32,7 +32,7 @@ $(BIN)/python:
 	@touch $@
 
 .venv/lint: requirements.txt requirements.lock | $(BIN)/python
-	$(INSTALL) ruff
+	$(INSTALL) ruff mypy types-psutil types-PyYAML
 	@touch $@
 
 book: .venv/site  ## build the site from the committed notebooks (runs nothing)
@@ -51,9 +51,10 @@ test-tools: .venv/all  ## the tests of the tools alone: no notebook of the cours
 test-portable: .venv/all  ## those of them that need neither a browser nor Linux: what must hold on macOS, too
 	NO_BROWSER=1 $(PYTEST) tests --ignore tests/grading --ignore tests/exercises
 
-lint: .venv/lint  ## check the code's style and layout
+lint: .venv/lint  ## check the code's style, layout and types
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
+	$(BIN)/mypy
 
 format: .venv/lint  ## lay the code out, and mend what ruff can mend
 	$(BIN)/ruff check --fix

@@ -1,6 +1,7 @@
 """The code is laid out and checked as pyproject.toml says; its files are UTF-8 on each machine."""
 
 import ast
+import os
 import re
 import subprocess
 import sys
@@ -39,6 +40,32 @@ def test_ruff_sees_a_planted_fault(command, source, tmp_path):
     planted.write_text(source, encoding="utf-8")
     done = ruff(*command, "--config", ROOT / "pyproject.toml", planted)
     assert done.returncode == 1 and "planted.py" in done.stdout, done.stderr
+
+
+def mypy(*arguments):
+    command = [sys.executable, "-m", "mypy", "--no-incremental", "--cache-dir", os.devnull]
+    return subprocess.run([*command, *arguments], cwd=ROOT, capture_output=True, encoding="utf-8")
+
+
+def test_the_types_of_the_tools_hold():
+    done = mypy()
+    assert done.returncode == 0, f"{done.stdout[-3000:]}{done.stderr}"
+
+
+WRONG_TYPES = """from tools.repository import course
+def double(x): return 2 * x
+def length(x: str) -> str: return len(x)
+course().adress
+"""
+
+
+def test_wrong_types_are_seen(tmp_path):
+    planted = tmp_path / "planted.py"
+    planted.write_text(WRONG_TYPES, encoding="utf-8")
+    said = mypy(planted).stdout
+    assert "planted.py:2: error: Function is missing a type annotation" in said, said
+    assert "planted.py:3: error: Incompatible return value" in said, said
+    assert 'planted.py:4: error: "Course" has no attribute "adress"' in said, said
 
 
 def opens_text(call, place):
