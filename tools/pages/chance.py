@@ -113,8 +113,8 @@ def fisher(old: int, new: int, n: int) -> float:
 
 def by_chance(old: Sample, new: Sample) -> str | None:
     """How two samples of other networks differ by more than chance, or None."""
-    values = (np.asarray(each.values, dtype=float) for each in (old, new))
-    for found in comparisons(*values, like=old):
+    before, after = (np.asarray(each.values, dtype=float) for each in (old, new))
+    for found in comparisons(before, after, like=old):
         if not found.p >= CHANCE:  # written so that NaN does not pass
             return f"{found.what} {found.old:.4g} -> {found.new:.4g}{found.end} (p = {found.p:.1g})"
     return None

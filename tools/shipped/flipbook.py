@@ -105,7 +105,7 @@ def flipbook(
     texts = [format(value, fmt) for value in values]
     _check(texts, label, ask, answer)
     frames = [_draw(frame, value, text) for value, text in zip(values, texts)]
-    data = {
+    data: dict[str, Any] = {
         "text/plain": f"flip-book, {len(texts)} frames: {label} {texts[0]} to {texts[-1]}",
         "text/html": _page_face(frames, label, ask, answer),
     }
