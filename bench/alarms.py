@@ -61,7 +61,8 @@ def simulate(samples: Samples, runs: int, rng: np.random.Generator) -> Alarms:
     """Compare two draws of every sample, `runs` times."""
     red, kinds, tested = np.zeros(runs, dtype=bool), Counter[str](), 0
     for _, sample in tqdm(samples, unit="sample", leave=False, disable=None):
-        for found in comparisons(*(drawn(sample, runs, rng) for _ in "on"), like=sample):
+        old, new = drawn(sample, runs, rng), drawn(sample, runs, rng)
+        for found in comparisons(old, new, like=sample):
             alarm = found.p < CHANCE
             kinds[found.what] += int(alarm.sum())
             tested += 1
@@ -77,7 +78,7 @@ def fallen(values: Array, sample: Sample, fall: float) -> Array:
 
 def seen(sample: Sample, runs: int, rng: np.random.Generator) -> float:
     """The share of runs that show the fall which `mean_fall` promises."""
-    old, new = (drawn(sample, runs, rng) for _ in "on")
+    old, new = drawn(sample, runs, rng), drawn(sample, runs, rng)
     new = fallen(new, sample, mean_fall(sample) or 0)
     return float(np.mean(np.any([c.p < CHANCE for c in comparisons(old, new, sample)], axis=0)))
 

@@ -64,8 +64,8 @@ def test_a_comparison_that_is_too_eager_is_noticed(book, monkeypatch):
 def test_false_alarms_of_one_sample_are_as_rare_as_they_claim(sample):
     """At a share that can be counted: of 100,000 pairs at most 1 in 1,000, and what chance adds."""
     rng = np.random.default_rng(1)
-    pairs = (drawn(sample, 100_000, rng) for _ in "on")
-    for found in comparisons(*pairs, sample):
+    old, new = drawn(sample, 100_000, rng), drawn(sample, 100_000, rng)
+    for found in comparisons(old, new, sample):
         assert (found.p < 1e-3).sum() <= 100 + 3 * 100**0.5, found.what
 
 
@@ -104,7 +104,7 @@ def test_the_promised_fall_is_seen_as_often_as_promised(sample):
         assert fall is None
         return
     rng = np.random.default_rng(2)
-    old, new = (drawn(sample, 4000, rng) for _ in "on")
+    old, new = drawn(sample, 4000, rng), drawn(sample, 4000, rng)
     shares = {}
     for size in (0, fall / 3, fall):
         found = comparisons(old, fallen(new, sample, size), sample)

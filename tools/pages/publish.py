@@ -302,10 +302,23 @@ def main(arguments: list[str] | None = None) -> int:
     options = options_of(arguments)
     try:
         course(), terms()
-        paths = wanted(options.paths)
-    except (ConfigError, TermsError, PageError) as error:
+        return work(options, wanted(options.paths))
+    except (ConfigError, TermsError) as error:  # each names its file
+        print(error, file=sys.stderr)
+        return 2
+    except PageError as error:
         print(f"publish: {error}", file=sys.stderr)
         return 2
+    except Timeout:
+        print("publish: another publish is at work here; wait until it has ended", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("stopped; what was not finished is as it was", file=sys.stderr)
+        return 130
+
+
+def work(options: argparse.Namespace, paths: list[Path]) -> int:
+    """Look at the sources, and make what is stale; the exit code."""
     stale, errors = look(paths, options.force)
     errors += [] if options.paths else orphans(ROOT)
     for line in errors:
@@ -315,15 +328,8 @@ def main(arguments: list[str] | None = None) -> int:
     if not stale:
         print("nothing to do: every notebook is current" if not errors else "nothing else to do")
         return int(bool(errors))
-    try:
-        with FileLock(lock_file(paths[0]), timeout=0):
-            return int(not asyncio.run(publish(stale, options.accept)) or bool(errors))
-    except Timeout:
-        print("publish: another publish is at work here; wait until it has ended", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("stopped; what was not finished is as it was", file=sys.stderr)
-        return 130
+    with FileLock(lock_file(paths[0]), timeout=0):
+        return int(not asyncio.run(publish(stale, options.accept)) or bool(errors))
 
 
 def check(stale: list[tuple[Source, Decision]], errors: list[str]) -> int:
