@@ -242,9 +242,10 @@ def texts_of(written: str, lines: Lines, is_read: Callable[[str], bool]) -> Iter
     """The texts in YAML whose keys say that people read them; or why it is no YAML."""
     try:
         nodes = [yaml.compose(written, yaml.SafeLoader)]
-    except yaml.MarkedYAMLError as error:
-        line = min(error.problem_mark.line if error.problem_mark else 0, len(lines.numbers) - 1)
-        yield Find(lines.numbers[line], f"is no YAML: {error.problem}")
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = min(mark.line if mark else 0, len(lines.numbers) - 1)
+        yield Find(lines.numbers[line], f"is no YAML: {getattr(error, 'problem', error)}")
         return
     while nodes:
         node = nodes.pop(0)
