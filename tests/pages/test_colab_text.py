@@ -43,6 +43,14 @@ draw()
 | a |
 |---|
 :::
+
+:::{table} Of {{params}}.
+:name: tab-bound
+:::
+
+:::{table} Of {abbr}`x`.
+:name: tab-role
+:::
 """
 
 
@@ -106,6 +114,7 @@ SAID = [
     ("> a [b\n> c](recurrence)", f"> a [b\n> c]({SITE}book/recurrence.html)"),
     ("| a \\| [b](#x) | [c](#x) |\n|---|---|", "| a \\| b | c |\n|---|---|"),
     ("[data](<../data/a b.npz>)", f"[data]({RAW}/data/a%20b.npz)"),
+    ("[data](../data/a%20b.npz)", f"[data]({RAW}/data/a%20b.npz)"),
     ("[terms](../data/README.md#x)", f"[terms]({FILES}data/README.md#x)"),
     ("![a](cell.png)", f"![a]({RAW}/book/cell.png)"),
     ("[![a](cell.png)](recurrence)", f"[![a]({RAW}/book/cell.png)]({SITE}book/recurrence.html)"),
@@ -166,8 +175,10 @@ def test_in_a_note_they_are_quoted_and_else_the_same(place, text):
         ("{abbr}`x`", "a role, which Colab cannot show: '{abbr}`x`': no role abbr"),
         ("{cite:author}`elman1990`", "no role cite:author"),
         ("{cite:p}`nobody1999`", "references.bib has no 'nobody1999'"),
-        ("{eq}`nowhere`", "it has no text, and what it refers to has no title"),
+        ("{eq}`nowhere`", "what it refers to has no title"),
         ("[](#nowhere)", "a link without a text"),
+        ("[](#tab-bound)", "what it refers to has no title that is known here"),
+        ("[](#tab-role)", "the title of what it refers to cannot stand here"),
         ("[](https://a.org)", "a link without a text"),
         ("[](recurrence.md#eq-loop)", "an equation of another page"),
         ("```{list-table} T\n* - a\n```", "no directive list-table"),

@@ -292,6 +292,16 @@ def sources(root: Path = ROOT) -> list[Path]:
     return sorted([*(root / "book").glob("*.md"), *(root / "solutions").glob("*.md")])
 
 
+def finds_in(source: Path) -> list[Find]:
+    """What a source types by hand; or where it is no text."""
+    whole = source.read_bytes()
+    try:
+        return finds(whole.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        line = whole.count(b"\n", 0, error.start) + 1
+        return [Find(line, f"is no UTF-8: {whole[error.start : error.end]!r}; save it as UTF-8")]
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Say what is typed by hand, a line each; return the exit code."""
     command = argparse.ArgumentParser(
@@ -301,7 +311,7 @@ def main(arguments: list[str] | None = None) -> int:
     found = [
         f"{source.parent.name}/{source.name}:{find.line}: {find.what}"
         for source in command.parse_args(arguments).sources or sources()
-        for find in finds(source.read_text(encoding="utf-8"))
+        for find in finds_in(source)
     ]
     print(*found, sep="\n", end="\n" * bool(found))
     return int(bool(found))
