@@ -14,7 +14,7 @@ A number needs no exception where its sentence (in a table: its row) cites a sou
 behind the name of a setting ("scale 0.9", "step sizes from 0.001 to 0.01", "t = 1.5"); as the level
 of an interval ("95 % intervals"); and as the first cell of a table's row whose others are bound.
 
-What this lint cannot see: a whole number without a unit ("28 networks trained"), a result without
+What this lint cannot see: a whole number without a unit ("it took 700 updates"), a result without
 any number ("nearly all", "better"), one in code, in a formula that is more than a number, in a text
 that a cell makes, or written as one of the settings above. Those are for the reader of a change.
 Exit codes: 0 nothing found, 1 something found, 2 a usage error.
@@ -41,6 +41,7 @@ NUMBER = rf"(?:\d[\d,.]*|{WORD})"
 THAN = (
     r"(?:as|more|less|fewer|better|worse|higher|lower|larger|smaller|faster|slower|longer|shorter)"
 )
+DID = r"(?:(?:have|had)\s+)?(?:train|learn|reach|fail|stay)(?:ed)?\b(?!\s+(?:on|with|from)\b)"
 TYPED = re.compile(
     rf"""
     \b{NUMBER}(?:\s*%|[\s-]+per[\s-]?cent\b)             # 93 %, ninety-three per cent
@@ -56,7 +57,8 @@ TYPED = re.compile(
   | \b(?:double|triple|quadruple)[sd]?\b(?!\s+precision) # double the error
   | \bhalved\b | (?<!both\ )(?<!two\ )\bhalves\b
   | \b{WORD}\s+(?:in|out\s+of)\s+(?!one\b){NUMBER}\b     # one in five
-  | \b\d+\s+(?:in|out\s+of)\s+\d+\b
+  | (?<!first\ )(?<!last\ )\b\d+\s+(?:in|of|out\s+of)\s+(?:the\s+)?\d+\b  # 28 of 32
+  | (?<!of\ )\b{NUMBER}\s+(?:networks|runs|seeds)\s+{DID}  # 28 networks trained
   | \b(?:an?|{ONE})[\s-]+(?:third|quarter|fifth|sixth|eighth|tenth)s?\s+of\b
 """,
     re.X | re.I,
