@@ -10,6 +10,7 @@ import pytest
 from tools.pages import citations, publish
 from tools.pages.citations import CitationError, citation
 from tools.pages.colab_text import Place, plain, raw, uncommented
+from tools.pages.labels import FOLDERS
 from tools.pages.myst import TextError
 from tools.repository import ROOT, course
 from tools.site import page_text
@@ -275,7 +276,10 @@ def test_a_students_notebook_has_no_comments():
     assert uncommented("% typed: x\nA `% b`.\n\n% c\n") == "A `% b`.\n\n"
 
 
-@pytest.mark.parametrize("made", sorted(ROOT.glob("*/*.ipynb")), ids=lambda path: path.stem)
+MADE = [path for folder in FOLDERS for path in sorted((ROOT / folder).glob("*.ipynb"))]
+
+
+@pytest.mark.parametrize("made", MADE, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_the_notebooks_of_the_course_hold_nothing_that_colab_shows_raw(made):
     notebook = nbformat.read(made, as_version=4)
     assert not [
