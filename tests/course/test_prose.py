@@ -4,13 +4,13 @@ import pytest
 
 from tools.pages.citations import REFERENCES
 from tools.pages.citations import sources as references
-from tools.pages.lint import finds, main, sources
+from tools.pages.lint import finds, finds_in, main, sources
 from tools.pages.markdown import forms, lines_of
 
 
 @pytest.mark.parametrize("source", sources(), ids=lambda path: path.stem)
 def test_no_result_is_typed(source):
-    found = finds(source.read_text(encoding="utf-8"))
+    found = finds_in(source)
     assert not found, "\n".join(f"{source.name}:{find.line}: {find.what}" for find in found)
 
 
@@ -48,6 +48,8 @@ PLANTED = {  # the faults: (text, the line in it, what is found)
     "fold": ("a tenfold gain, a 10-fold one", 1, "10-fold"),
     "one in five": ("one in five networks", 1, "one in five"),
     "digits out of digits": ("28 out of 32 networks", 1, "28 out of 32"),
+    "digits of digits": ("28 of 32 networks", 1, "28 of 32"),
+    "networks that trained": ("28 networks trained", 1, "28 networks trained"),
     "two thirds": ("two thirds of them", 1, "two thirds of"),
     "a sign": ("½ of them", 1, "½"),
     "a power of ten": ("falls to 1e-5", 1, "1e-5"),
@@ -132,6 +134,7 @@ def test_planted_results_are_seen(text, line, what):
         "{{acc.mean:.2f}} and {{acc.mean:.1%}}",
         "`lr=0.01`",
         "with $\\gamma = 0.9$ and $10^{-5}$",
+        "the first 4 of 12 inputs, which of 32 networks learned it",
         "32 networks, $d_h = 32$, T = 60, 64 sequences, 3,000 bits",
         "at t = 1.5",
         "a step of 0.001, step sizes 0.001, 0.003 and 0.01, a scale of $0.9$",
@@ -200,6 +203,8 @@ def test_an_exception_excuses_nothing_else(text, says):
 def test_options_that_are_no_yaml_are_told_with_their_line():
     (find,) = finds("a\n\n```{code-cell} ipython3\n:name: x\n:tags: [hide-input\n\nx\n```")
     assert find.line in (4, 5) and "is no YAML" in find.what
+    (find,) = finds("---\ntitle: Assignment 1: loops\n---\n\n# A page\n")
+    assert find.line == 2 and "is no YAML" in find.what
 
 
 def test_the_command_lists_all_finds_a_line_each(tmp_path, capsys):
@@ -208,5 +213,10 @@ def test_the_command_lists_all_finds_a_line_each(tmp_path, capsys):
     page.write_text("It reaches 0.9.\n\nIt reaches 0.8.\n", encoding="utf-8")
     assert main([str(page)]) == 1
     assert capsys.readouterr().out == "book/page.md:1: 0.9\nbook/page.md:3: 0.8\n"
+    page.write_text("{{acc}}\n", encoding="utf-8")
+    assert main([str(page)]) == 0
+    page.write_bytes(b"One line.\nErd\xf6s\n")
+    assert not capsys.readouterr().out and main([str(page)]) == 1
+    assert "book/page.md:2: is no UTF-8" in capsys.readouterr().out
     page.write_text("{{acc}}\n", encoding="utf-8")
     assert main([str(page)]) == 0 and not capsys.readouterr().out

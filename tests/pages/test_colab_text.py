@@ -10,6 +10,7 @@ import pytest
 from tools.pages import citations, publish
 from tools.pages.citations import CitationError, citation
 from tools.pages.colab_text import Place, plain, raw, uncommented
+from tools.pages.labels import FOLDERS
 from tools.pages.markdown import TextError
 from tools.repository import ROOT, course
 from tools.site import page_text
@@ -42,6 +43,14 @@ draw()
 
 | a |
 |---|
+:::
+
+:::{table} Of {{params}}.
+:name: tab-bound
+:::
+
+:::{table} Of {abbr}`x`.
+:name: tab-role
 :::
 """
 
@@ -106,6 +115,7 @@ SAID = [
     ("> a [b\n> c](recurrence)", f"> a [b\n> c]({SITE}book/recurrence.html)"),
     ("| a \\| [b](#x) | [c](#x) |\n|---|---|", "| a \\| b | c |\n|---|---|"),
     ("[data](<../data/a b.npz>)", f"[data]({RAW}/data/a%20b.npz)"),
+    ("[data](../data/a%20b.npz)", f"[data]({RAW}/data/a%20b.npz)"),
     ("[terms](../data/README.md#x)", f"[terms]({FILES}data/README.md#x)"),
     ("![a](cell.png)", f"![a]({RAW}/book/cell.png)"),
     ("[![a](cell.png)](recurrence)", f"[![a]({RAW}/book/cell.png)]({SITE}book/recurrence.html)"),
@@ -166,8 +176,10 @@ def test_in_a_note_they_are_quoted_and_else_the_same(place, text):
         ("{abbr}`x`", "a role, which Colab cannot show: '{abbr}`x`': no role abbr"),
         ("{cite:author}`elman1990`", "no role cite:author"),
         ("{cite:p}`nobody1999`", "references.bib has no 'nobody1999'"),
-        ("{eq}`nowhere`", "it has no text, and what it refers to has no title"),
+        ("{eq}`nowhere`", "what it refers to has no title"),
         ("[](#nowhere)", "a link without a text"),
+        ("[](#tab-bound)", "what it refers to has no title that is known here"),
+        ("[](#tab-role)", "the title of what it refers to cannot stand here"),
         ("[](https://a.org)", "a link without a text"),
         ("[](recurrence.md#eq-loop)", "an equation of another page"),
         ("```{list-table} T\n* - a\n```", "no directive list-table"),
@@ -264,7 +276,10 @@ def test_a_students_notebook_has_no_comments():
     assert uncommented("% typed: x\nA `% b`.\n\n% c\n") == "A `% b`.\n\n"
 
 
-@pytest.mark.parametrize("made", sorted(ROOT.glob("*/*.ipynb")), ids=lambda path: path.stem)
+MADE = [path for folder in FOLDERS for path in sorted((ROOT / folder).glob("*.ipynb"))]
+
+
+@pytest.mark.parametrize("made", MADE, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_the_notebooks_of_the_course_hold_nothing_that_colab_shows_raw(made):
     notebook = nbformat.read(made, as_version=4)
     assert not [

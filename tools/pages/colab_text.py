@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from posixpath import normpath
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from markdown_it.common.html_re import comment, open_tag
 
@@ -113,6 +113,8 @@ def raw(text: str) -> list[tuple[str, str]]:
 
 def uncommented(text: str) -> str:
     """A text without the site's comments (`% …`), for notebooks that are not translated."""
+    if "%" not in text:
+        return text
     comments = (form for form in forms(lines_of(text)) if form.rule == "myst_line_comment")
     return edited(text, [gone(form, text) for form in comments])
 
@@ -149,13 +151,15 @@ def changes(form: Form, text: str, place: Place) -> Iterator[Change]:
     if not what:
         return
     refusal = f"{what}, which Colab cannot show: {line_at(text, form.start).strip()!r}"
-    if form.rule not in TRANSLATIONS:
-        yield Fault(place.line, refusal)
-        return
     try:
-        yield from TRANSLATIONS[form.rule](form, text, place)
+        yield from TRANSLATIONS.get(form.rule, refused)(form, text, place)
     except Refused as error:
-        yield Fault(place.line, f"{refusal}{': ' * bool(str(error))}{error}")
+        yield Fault(place.line, ": ".join(filter(None, (refusal, str(error)))))
+
+
+def refused(form: Form, text: str, place: Place) -> Iterator[Change]:
+    """Nothing in Colab says the same as this form."""
+    raise Refused
 
 
 def unknown(form: Form, text: str) -> str | None:
@@ -242,7 +246,7 @@ def html(form: Form, text: str, place: Place) -> Iterator[Change]:
 def page_address(path: str, place: Place) -> str:
     """Where the site shows a page, named from the page in `place`; of a file, where it lies."""
     name = inside(path, place)
-    page = re.sub(r"\.(md|ipynb)$", "", name)
+    page = without_suffix(name)
     if name.split("/")[0] in FOLDERS and is_page(page, place.root):
         return course().page_url(page)
     return file_address(path, place)
@@ -267,6 +271,7 @@ def inside(path: str, place: Place) -> str:
     """A path that a page names, from the course's folder on."""
     if re.match(r"\w+:|//", path):
         raise Refused("write an address that begins with https://")
+    path = unquote(path)
     name = normpath(path.lstrip("/") if path.startswith("/") else f"{place.page}/../{path}")
     if name.startswith(".."):
         raise Refused(f"{path} is outside of the course")
@@ -275,18 +280,31 @@ def inside(path: str, place: Place) -> str:
 
 def reference(page: str, label: str, place: Place) -> str:
     """What a reference without a text says: the caption or title of what it refers to."""
-    target = f"{place.root / re.sub(r'[.](md|ipynb)$', '', inside(page, place))}.md" if page else ""
-    source = Path(target) if page else place.source
-    titles = headings(source) if source.exists() else {}
     known = labels(place.root).get(label)
     if known and known.text == EQUATION:
         if known.page != place.page:
             raise Refused("an equation of another page; give the reference a text")
         return f"the equation {'above' if known.line < place.line else 'below'}"
-    found = known.text if known else titles.get(label) if label else next(iter(titles.values()), "")
-    if not found:
-        raise Refused("it has no text, and what it refers to has no title; give it one")
-    return translated(found.rstrip("."), place)[0]
+    found = known.text if known else title(page, label, place)
+    if not found or "{{" in found:
+        raise Refused("what it refers to has no title that is known here; give it a text")
+    shown, faults = translated(found.rstrip("."), place)
+    if faults:
+        raise Refused("the title of what it refers to cannot stand here; give it a text")
+    return shown
+
+
+def title(page: str, label: str, place: Place) -> str:
+    """The heading of a page that a label names, or the page's own; "" if there is none."""
+    name = without_suffix(inside(page, place)) if page else place.page
+    source = place.root / f"{name}.md"
+    titles = headings(source) if source.exists() else {}
+    return titles.get(label, "") if label else next(iter(titles.values()), "")
+
+
+def without_suffix(page: str) -> str:
+    """ "book/recurrence" of "book/recurrence.md", ".ipynb" or itself."""
+    return re.sub(r"\.(md|ipynb)$", "", page)
 
 
 # ---------------------------------------------------------------- roles

@@ -14,7 +14,7 @@ A number needs no exception where its sentence (in a table: its row) cites a sou
 behind the name of a setting ("scale 0.9", "step sizes from 0.001 to 0.01", "t = 1.5"); as the level
 of an interval ("95 % intervals"); and as the first cell of a table's row whose others are bound.
 
-What this lint cannot see: a whole number without a unit ("28 networks trained"), a result without
+What this lint cannot see: a whole number without a unit ("it took 700 updates"), a result without
 any number ("nearly all", "better"), one in code, in a formula that is more than a number, in a text
 that a cell makes, or written as one of the settings above. Those are for the reader of a change.
 Exit codes: 0 nothing found, 1 something found, 2 a usage error.
@@ -41,6 +41,7 @@ NUMBER = rf"(?:\d[\d,.]*|{WORD})"
 THAN = (
     r"(?:as|more|less|fewer|better|worse|higher|lower|larger|smaller|faster|slower|longer|shorter)"
 )
+DID = r"(?:(?:have|had)\s+)?(?:train|learn|reach|fail|stay)(?:ed)?\b(?!\s+(?:on|with|from)\b)"
 TYPED = re.compile(
     rf"""
     \b{NUMBER}(?:\s*%|[\s-]+per[\s-]?cent\b)             # 93 %, ninety-three per cent
@@ -56,7 +57,8 @@ TYPED = re.compile(
   | \b(?:double|triple|quadruple)[sd]?\b(?!\s+precision) # double the error
   | \bhalved\b | (?<!both\ )(?<!two\ )\bhalves\b
   | \b{WORD}\s+(?:in|out\s+of)\s+(?!one\b){NUMBER}\b     # one in five
-  | \b\d+\s+(?:in|out\s+of)\s+\d+\b
+  | (?<!first\ )(?<!last\ )\b\d+\s+(?:in|of|out\s+of)\s+(?:the\s+)?\d+\b  # 28 of 32
+  | (?<!of\ )\b{NUMBER}\s+(?:networks|runs|seeds)\s+{DID}  # 28 networks trained
   | \b(?:an?|{ONE})[\s-]+(?:third|quarter|fifth|sixth|eighth|tenth)s?\s+of\b
 """,
     re.X | re.I,
@@ -242,9 +244,10 @@ def texts_of(written: str, lines: Lines, is_read: Callable[[str], bool]) -> Iter
     """The texts in YAML whose keys say that people read them; or why it is no YAML."""
     try:
         nodes = [yaml.compose(written, yaml.SafeLoader)]
-    except yaml.MarkedYAMLError as error:
-        line = min(error.problem_mark.line if error.problem_mark else 0, len(lines.numbers) - 1)
-        yield Find(lines.numbers[line], f"is no YAML: {error.problem}")
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = min(mark.line if mark else 0, len(lines.numbers) - 1)
+        yield Find(lines.numbers[line], f"is no YAML: {getattr(error, 'problem', error)}")
         return
     while nodes:
         node = nodes.pop(0)
@@ -291,6 +294,16 @@ def sources(root: Path = ROOT) -> list[Path]:
     return sorted([*(root / "book").glob("*.md"), *(root / "solutions").glob("*.md")])
 
 
+def finds_in(source: Path) -> list[Find]:
+    """What a source types by hand; or where it is no text."""
+    whole = source.read_bytes()
+    try:
+        return finds(whole.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        line = whole.count(b"\n", 0, error.start) + 1
+        return [Find(line, f"is no UTF-8: {whole[error.start : error.end]!r}; save it as UTF-8")]
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Say what is typed by hand, a line each; return the exit code."""
     command = argparse.ArgumentParser(
@@ -300,7 +313,7 @@ def main(arguments: list[str] | None = None) -> int:
     found = [
         f"{source.parent.name}/{source.name}:{find.line}: {find.what}"
         for source in command.parse_args(arguments).sources or sources()
-        for find in finds(source.read_text(encoding="utf-8"))
+        for find in finds_in(source)
     ]
     print(*found, sep="\n", end="\n" * bool(found))
     return int(bool(found))
