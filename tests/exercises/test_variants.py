@@ -14,6 +14,7 @@ from tools.exercises import trials, variants
 from tools.exercises.cells import Cell
 from tools.exercises.master import read_master
 from tools.exercises.trials import Program, Result, run
+from tools.grading.usage import Used
 from tools.repository import ROOT
 
 READS_THE_FUTURE = "wrong q1-sum: the total at every step reads the future"
@@ -111,6 +112,26 @@ def test_a_process_that_a_program_leaves_behind_is_ended(results, mark):
     """It hangs if the process is not ended."""
     assert results["leaves"].lost == {"t": "ran"}
     while any(mark in command(process) for process in Path("/proc").glob("[0-9]*")):
+        time.sleep(0.01)
+
+
+def test_it_is_ended_even_if_the_program_was_over_before_anybody_looked(monkeypatch, tmp_path):
+    """It hangs if the process is not ended."""
+
+    class SeesNothing:
+        def __init__(self, pid):
+            pass
+
+        def read(self):
+            return Used()
+
+        def kill(self):
+            pass
+
+    monkeypatch.setattr(trials, "Usage", SeesNothing)
+    leaves = LEAVES.format(code="import time; time.sleep(7200)", mark=str(tmp_path))
+    assert trials.trial(cells(leaves, "assert False, 'ran'"), 2).lost == {"t": "ran"}
+    while any(str(tmp_path) in command(process) for process in Path("/proc").glob("[0-9]*")):
         time.sleep(0.01)
 
 
