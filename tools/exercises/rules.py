@@ -14,6 +14,7 @@ from tools.exercises.cells import (
     GRADED,
     KINDS,
     PROSE,
+    SEED,
     UNMARKED,
     Cell,
     Master,
@@ -181,7 +182,7 @@ def imports_what_students_have(cell: Cell, master: Master) -> str | None:
 
 def sets_the_seed(cell: Cell, master: Master) -> str | None:
     """Other seeds are tried by another value in this line of the setup."""
-    if cell.id == "setup" and not re.search(r"^SEED = 0$", cell.source, re.M):
+    if cell.id == "setup" and not SEED.search(cell.source):
         return "needs the line `SEED = 0`; the tests draw from it"
     return None
 

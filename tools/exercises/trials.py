@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from typing import Any
 
-from tools.exercises.cells import Cell, Master, solved_source, student_source
+from tools.exercises.cells import SEED, Cell, Master, solved_source, student_source
 from tools.grading.usage import POLL, Usage
 
 SECONDS = 120  # of processor time, for one program
@@ -46,7 +46,7 @@ class Program:
     def seeded(self, seed: int) -> Program:
         """The same with numbers drawn from another seed."""
         setup = next(cell.source for cell in self.cells if cell.id == "setup")
-        return self.having({"setup": setup.replace("SEED = 0", f"SEED = {seed}", 1)})
+        return self.having({"setup": SEED.sub(f"SEED = {seed}", setup)})
 
 
 @dataclass(frozen=True)
