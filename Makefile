@@ -9,9 +9,9 @@ UV := uv==0.13.9
 export OMP_NUM_THREADS := 1
 # Tests that need no browser and nothing of Linux (the shield around students' code, /proc): what must hold on macOS, too.
 PORTABLE := course/test_cells course/test_notation course/test_prose course/test_section pages/test_colab \
-  pages/test_colab_text pages/test_publish pages/test_samples site/test_light_pages site/test_markup \
-  site/test_pictures site/test_provenance site/test_reuse site/test_search_engines site/test_stylesheet test_lock \
-  test_repository test_style test_workflows
+  pages/test_colab_text pages/test_publish pages/test_samples site/test_headings site/test_light_pages \
+  site/test_markup site/test_pictures site/test_provenance site/test_reuse site/test_search_engines \
+  site/test_stylesheet test_lock test_repository test_style test_workflows
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:  # a half-made .venv is not taken for a whole one
