@@ -27,7 +27,7 @@ FIRST = (
 )
 PAGES = {
     "index": "Course\n======\n\n.. meta::\n   :description: In its own words.\n\n"
-    f"{FIRST}\n\n.. toctree::\n\n   page\n",
+    f"{FIRST}\n\n.. toctree::\n   :numbered:\n\n   page\n",
     "page": "The *state* & its rule\n======================\n\n.. note:: Before you start, read"
     f" all that stands in this box, to its end.\n\nToo short.\n\n{FIRST}\n",
 }

@@ -56,6 +56,7 @@ def used(tmp_path):
         ".here{color:red;& .gone{color:blue}}",
         ".fa-here{--icon:url(x.svg)}",
         ".here .fa-here{color:red}",
+        ".fa-here .here{color:red}",
         "@MEDIA print{.here{color:red}}",
     ],
 )
@@ -170,19 +171,22 @@ def test_icons_that_nobody_draws_are_found():
 
 
 @pytest.mark.parametrize(
-    "planted, css, says",
+    "where, css, says",
     [
-        ("", "", []),
-        ("<i class='fa-solid fa-unicorn'></i>", "", ["book/x: ", "'fa-solid fa-unicorn'; add a"]),
-        ("", "}", ["a.css, line 1: "]),
+        ([], "", []),
+        (["book/x"], "", ["book/x: ", "'fa-solid fa-unicorn'; add a"]),
+        (["book/x", "404"], "", [" and 1 more: ", "'fa-solid fa-unicorn'; add a"]),
+        ([], "}", ["a.css, line 1: "]),
     ],
 )
-def test_what_cannot_be_shown_is_a_warning_of_the_build(site, planted, css, says, monkeypatch):
+def test_what_cannot_be_shown_is_a_warning_of_the_build(site, where, css, says, monkeypatch):
     """`make book` fails on any."""
     pages, static = site
     (static / "course.css").write_text(COURSE, encoding="utf-8")
-    path = static.parent / "book" / "x.html"
-    path.write_text(pages[path] + planted, encoding="utf-8")
+    for name in where:
+        path = static.parent / f"{name}.html"
+        icon = "<i class='fa-solid fa-unicorn'></i>"
+        path.write_text(pages[path] + icon, encoding="utf-8")
     (static / "a.css").write_text(css, encoding="utf-8")
     said = []
     logger = SimpleNamespace(warning=said.append)

@@ -25,7 +25,8 @@ UNUSED_FILES = (
     "locales/**/*",
 )
 # The theme measures every box of a page at once, to find those that scroll, and so has a phone lay
-# out the whole page before it shows any of it. course.js does this where the reader is.
+# out the whole page before it shows any of it: 0.4 s on the longest. course.js does this where the
+# reader is.
 MEASURE = (
     'window.addEventListener("resize",t),new MutationObserver(t).observe('
     'document.getElementById("main-content"),{subtree:!0,childList:!0}),e()'

@@ -8,6 +8,7 @@ told.
 import hashlib
 import os
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -190,13 +191,16 @@ def missing_icons(page: str, drawn: set[str]) -> set[str]:
 
 def icon_faults(pages: dict[Path, str], css: str) -> Iterator[str]:
     """What is to be done about icons of the pages {path: text} that a stylesheet does not draw."""
-    drawn = drawn_icons(css)
+    drawn, shown = drawn_icons(css), defaultdict(list)
     for path, text in pages.items():
-        for icon in sorted(missing_icons(text, drawn)):
-            yield (
-                f"{path.parent.name}/{path.stem}: assets/course.css does not draw the icon"
-                f" {icon!r}; add a rule beside that of .fa-bars, or take the icon away"
-            )
+        for icon in missing_icons(text, drawn):
+            shown[icon].append(f"{path.parent.name}/{path.stem}")
+    for icon, (first, *others) in shown.items():
+        more = f" and {len(others)} more" if others else ""
+        yield (
+            f"{first}{more}: assets/course.css does not draw the icon {icon!r};"
+            " add a rule beside that of .fa-bars, or take the icon away"
+        )
 
 
 def finish(app: Sphinx, exception: Exception | None) -> None:
