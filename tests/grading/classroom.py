@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import time
+from copy import deepcopy
 from pathlib import Path
 
 import nbformat
@@ -39,12 +40,12 @@ def solved(**answers):
 
 def cell(notebook, label):
     """The exercise's cell with that label."""
-    return next(c for c in notebook.cells if grade_id(c) == label)
+    return next(one for one in notebook.cells if grade_id(one) == label)
 
 
 def without(notebook, label):
     """The notebook without a cell."""
-    notebook.cells = [c for c in notebook.cells if grade_id(c) != label]
+    notebook.cells = [one for one in notebook.cells if grade_id(one) != label]
     return notebook
 
 
@@ -57,6 +58,37 @@ def changed(notebook, label, source):
 def own_cell(notebook, source, at=3):
     """The notebook with a code cell of the student's."""
     notebook.cells.insert(at, nbformat.v4.new_code_cell(source))
+    return notebook
+
+
+def copied(label, source, *, before=True):
+    """A right notebook in which a cell stands twice, once with another source."""
+    notebook = solved()
+    first = cell(notebook, label)
+    copy = deepcopy(first)
+    copy.id, copy.source = "copied", source
+    notebook.cells.insert(notebook.cells.index(first) + (not before), copy)
+    return notebook
+
+
+def older(notebook):
+    """The notebook, as if made from an older version of the exercise."""
+    notebook.metadata["exercise"]["version"] = "0123456789ab"
+    return notebook
+
+
+def relabelled(notebook, label, other):
+    """The notebook with another label on a cell."""
+    cell(notebook, label).metadata.nbgrader["grade_id"] = other
+    return notebook
+
+
+def stripped():
+    """A right notebook that has lost all metadata."""
+    notebook = solved()
+    notebook.metadata = {}
+    for one in notebook.cells:
+        one.metadata = {}
     return notebook
 
 
@@ -110,7 +142,7 @@ def earned(row):
 
 def of_mark(mark):
     """The processes that have the mark on their command line."""
-    return [p for p in psutil.process_iter(["cmdline"]) if mark in (p.info["cmdline"] or [])]
+    return [one for one in psutil.process_iter(["cmdline"]) if mark in (one.info["cmdline"] or [])]
 
 
 def wait_for(holds, running=None):

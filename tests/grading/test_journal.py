@@ -1,6 +1,7 @@
 """The journal gives back what it was given, whatever happened in between."""
 
 import json
+import os
 import subprocess
 import sys
 from dataclasses import replace
@@ -75,9 +76,12 @@ def test_the_last_grade_of_a_notebook_counts(path):
     assert journal.of(ADA) == better and len(journal.grades) == 2
 
 
-def test_a_grade_is_on_the_disk_at_once(path):
-    Journal(path).add(GRADE)
-    assert from_json(json.loads(path.read_bytes())) == GRADE
+def test_a_grade_is_on_the_disk_at_once(path, monkeypatch):
+    synced = []
+    monkeypatch.setattr(os, "fsync", lambda descriptor: synced.append(path.read_bytes()))
+    journal = Journal(path)
+    journal.add(GRADE)
+    assert [from_json(json.loads(whole)) for whole in synced] == [GRADE]
 
 
 def test_a_line_that_a_kill_cut_off_is_taken_out(path):

@@ -1,6 +1,5 @@
 """A notebook is put back as the exercise was, whatever became of it; what was done is noted."""
 
-from copy import deepcopy
 from dataclasses import replace
 
 import nbformat
@@ -9,8 +8,12 @@ import pytest
 from tests.grading.classroom import (
     MASTER,
     changed,
+    copied,
+    older,
     own_cell,
+    relabelled,
     solved,
+    stripped,
     submission,
     untouched,
     without,
@@ -31,20 +34,6 @@ def restored(notebook):
 def sources(put_back):
     """{id: source} of what will run."""
     return {cell.id: cell.source for cell in put_back.cells}
-
-
-def copied(label, old, *, before=True):
-    """A solved notebook in which the cell stands twice, once with an old source."""
-    notebook = solved()
-    at = next(
-        i
-        for i, c in enumerate(notebook.cells)
-        if c.metadata.get("nbgrader", {}).get("grade_id") == label
-    )
-    copy = deepcopy(notebook.cells[at])
-    copy.id, copy.source = "copied", old
-    notebook.cells.insert(at if before else at + 1, copy)
-    return notebook
 
 
 def test_a_whole_notebook_stays_as_it_is():
@@ -108,12 +97,6 @@ def test_a_copy_without_an_answer_does_not_count():
     assert list(sources(put_back)) == IDS and put_back.answers == MASTER.answers
 
 
-def older(notebook):
-    """The notebook, as if made from an older version of the exercise."""
-    notebook.metadata["exercise"]["version"] = "0123456789ab"
-    return notebook
-
-
 def test_an_older_version_with_the_same_questions_is_noted():
     put_back = restored(older(changed(solved(), "t1-values", "assert True")))
     assert put_back.version == "0123456789ab"
@@ -129,21 +112,6 @@ def test_a_version_that_is_none_is_unknown(stated):
     assert restored(notebook).version == UNKNOWN
 
 
-def renamed():
-    notebook = older(solved())
-    next(c for c in notebook.cells if c.source == MASTER.answers["t2-mean"]).metadata.nbgrader[
-        "grade_id"
-    ] = "t2-average"
-    return notebook
-
-
-def stripped():
-    notebook = solved()
-    for cell in notebook.cells:
-        cell.metadata = {}
-    return notebook
-
-
 @pytest.mark.parametrize(
     "handed, why",
     [
@@ -155,7 +123,10 @@ def stripped():
         ('{"cells": 7}', "it has no cells"),
         ('{"cells": [7, {}, {"metadata": 7, "source": 7}]}', "fresh notebook of the exercise"),
         (stripped(), "hidden labels are gone.* fresh notebook of the exercise"),
-        (renamed(), "another version .*0123456789ab.* t2-average are no more"),
+        (
+            older(relabelled(solved(), "t2-mean", "t2-average")),
+            "another version .*0123456789ab.* t2-average are no more",
+        ),
     ],
     ids=["empty", "cut off", "deep", "object", "number", "no list", "strange", "stripped", "older"],
 )

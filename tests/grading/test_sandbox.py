@@ -139,6 +139,14 @@ def test_a_cell_that_swallows_the_interrupt_is_taken_out(found, does, error):
     }
 
 
+def test_a_message_that_answers_no_possible_request_is_passed_over():
+    forge = SPEAK + 'mine = {"header": {"msg_id": []}}\nsay("stream", {"name": "stdout"})'
+    assert run_cells({"forges": forge, "after": "print(2)"}, Limits(cell=60)) == {
+        "forges": CellResult(),
+        "after": CellResult(printed="2\n"),
+    }
+
+
 def test_cells_are_taken_out_three_times_at_most():
     """Four that kill their kernel: the last one ends the notebook, and nothing after it ran."""
     kill = "import os\nos._exit(1)"

@@ -84,6 +84,7 @@ def test_two_files_of_one_name_are_two_submissions(tmp_path):
         (["a/b/Ada/x.ipynb", "a/b/Bo/x.ipynb"], 2),
         (["hw/Ada/x.ipynb"], 0),
         (["hw/Ada/x.ipynb", "Bo/x.ipynb"], 0),
+        (["1/Ada/x.ipynb", "2/Bo/x.ipynb"], 0),
         (["hw/x.ipynb", "hw/y.ipynb"], 0),
         ([], 0),
     ],

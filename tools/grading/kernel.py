@@ -36,7 +36,7 @@ class Message:
     """What came on a channel."""
 
     kind: str  # "stream", "error", "status", "execute_reply", …
-    request: str | None  # the id of the request that it answers
+    request: str  # the id of the request that it answers
     content: dict[str, Any]
 
 
@@ -178,10 +178,10 @@ class Kernel:
             if channel.socket in ready:
                 try:
                     message = channel.get_msg(timeout=0)
-                    request = message["parent_header"].get("msg_id")
+                    request = str(message["parent_header"].get("msg_id"))
                     return Message(message["msg_type"], request, dict(message["content"]))
                 except Exception:  # a message that a student forged or broke
-                    return Message("broken", None, {})
+                    return Message("broken", "", {})
         return None
 
     def interrupt(self) -> Used:

@@ -137,14 +137,14 @@ def stated_exercise(metadata: object) -> tuple[str | None, str]:
 def which(handed: Handed, masters: Sequence[Master]) -> Master:
     """The exercise that a notebook answers, whatever its file is called. Raises Refused."""
     labels = {cell.label for cell in handed.cells} - {None, "setup"}
-    shared = {m.name: len(labels & {cell.id for cell in m.of(*FLAGS)}) for m in masters}
-    most = max(shared.values(), default=0)
-    if not most:
+    shared = {one.name: len(labels & {cell.id for cell in one.of(*FLAGS)}) for one in masters}
+    alike = [master for master in masters if shared[master.name]]
+    if not alike:
         raise Refused(NO_LABELS)
-    named = [m for m in masters if m.name == handed.exercise and shared[m.name]]
-    best = [m for m in masters if shared[m.name] == most]
+    named = [master for master in alike if master.name == handed.exercise]
+    best = [master for master in alike if shared[master.name] == max(shared.values())]
     if not named and len(best) > 1:
-        names = " or ".join(m.name for m in best)
+        names = " or ".join(master.name for master in best)
         raise Refused(f"could be {names}: its name is missing")
     return (named or best)[0]
 

@@ -68,7 +68,7 @@ def grade(
     submission: Submission, masters: Sequence[Master], limits: Limits, shield: Shield
 ) -> Grade:
     """The grade of a submission, whatever becomes of it."""
-    grade = Grade(
+    so_far = Grade(
         submission.student,
         submission.file,
         submission.digest,
@@ -76,8 +76,8 @@ def grade(
     )
     try:
         restored = restore(submission, masters)
-        grade = replace(
-            grade,
+        so_far = replace(
+            so_far,
             exercise=restored.master.name,
             version=restored.version,
             graded_by=restored.master.version,
@@ -85,15 +85,15 @@ def grade(
         )
         outcome = execute(restored, limits, shield)
         return replace(
-            grade,
+            so_far,
             scores=tuple(scores(restored, outcome)),
             notes=(*restored.notes, *notes(restored, outcome)),
         )
     except Refused as refusal:
-        return replace(grade, fault=str(refusal))
+        return replace(so_far, fault=str(refusal))
     except Exception as error:  # one notebook must not stop the class
         why = str(error) if isinstance(error, Failed) else f"{type(error).__name__}: {error}"
-        return replace(grade, fault=f"{FAILED} ({why[:200]})", retry=True)
+        return replace(so_far, fault=f"{FAILED} ({why[:200]})", retry=True)
 
 
 # ---------------------------------------------------------------- running

@@ -136,7 +136,7 @@ def wrapping_folders(entries: Sequence[Entry]) -> int:
 
 def names_a_student(place: Sequence[str]) -> bool:
     """Whether a path begins with something that names a student."""
-    return len(place) > 1 or any(p.fullmatch(part) for p in PLATFORMS for part in place)
+    return len(place) > 1 or any(pattern.fullmatch(part) for pattern in PLATFORMS for part in place)
 
 
 def names_apart(entries: Sequence[Entry]) -> list[str]:
@@ -147,7 +147,8 @@ def names_apart(entries: Sequence[Entry]) -> list[str]:
     names: list[str] = []
     taken: set[tuple[str, str]] = set()
     for entry in entries:
-        name = next(n for n in possible_names(entry) if (entry.student, n) not in taken)
+        free = (name for name in possible_names(entry) if (entry.student, name) not in taken)
+        name = next(free)
         names.append(name)
         taken.add((entry.student, name))
     return names

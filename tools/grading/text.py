@@ -17,7 +17,9 @@ AFTER_SEPARATOR = re.compile(rf"([;,][\s\"']*)([{re.escape(STARTS)}])")
 def kept(text: object) -> str:
     """Text without control or direction-changing characters, cut off where it is very long."""
     return "".join(
-        c for c in str(text)[:LONGEST] if c in "\n\t" or unicodedata.category(c)[0] != "C"
+        character
+        for character in str(text)[:LONGEST]
+        if character in "\n\t" or unicodedata.category(character)[0] != "C"
     )
 
 
