@@ -7,6 +7,7 @@ PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
 INSTALL := $(BIN)/python -m pip install --quiet --constraint requirements.lock
 UV := uv==0.13.9
 export OMP_NUM_THREADS := 1
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:  # a half-made .venv is not taken for a whole one
 .PHONY: help book test test-all test-tools test-portable lint format lock colab publish serve grade bench alarms clean lighthouse

@@ -250,12 +250,12 @@ def measure(text: str, task: Task) -> Measured:
         PRODUCTS: products(start, task),
         BATCH: lambda: [batch() for _ in range(UPDATES)],
     }
-    networks = {peer.name: peer.networks for peer in peers}
+    networks = {PRODUCTS: S, BATCH: S} | {peer.name: peer.networks for peer in peers}
     costs = in_turns(jobs, ROUNDS)
     return Measured(
         task,
         {
-            name: [1000 * c.processor / UPDATES / networks.get(name, S) for c in rounds]
+            name: [1000 * c.processor / UPDATES / networks[name] for c in rounds]
             for name, rounds in costs.items()
         },
         {name: first[name] for name in (JAX, UNROLLED)},
@@ -268,14 +268,16 @@ def ratio(found: Measured, above: str, below: str) -> Spread:
     return Spread.of([a / b for a, b in pairs])
 
 
-def report() -> str:
-    """The section on training."""
-    torch.set_num_threads(1)
+def page_text() -> str:
+    """The page's source; its cell must call tanh as it is looked for here."""
     text = PAGE.read_text(encoding="utf-8")
     if TANH not in text:
-        sys.exit(f"bench: {PAGE.name} has no {TANH}...) to replace; mend TANH in {__file__}")
-    with one_core():
-        found = [measure(text, task) for task in TASKS]
+        sys.exit(f"bench: {PAGE.name} has no {TANH}...); mend TANH in bench/training.py")
+    return text
+
+
+def tables(found: list[Measured]) -> tuple[str, str, str]:
+    """Times, ratios, and JAX's compiling, a column for each task."""
     heads = ["", *(str(each.task) for each in found)]
     times = [
         [name, *(Spread.of(each.milliseconds[name]) for each in found)]
@@ -286,8 +288,17 @@ def report() -> str:
         for above, below in RATIOS
     ]
     compiling = [
-        [name, *(f"{each.compiling[name]:.1f}" for each in found)] for name in (JAX, UNROLLED)
+        [name, *(f"{each.compiling[name]:.1f}" for each in found)] for name in found[0].compiling
     ]
+    return table(heads, times), table(heads, ratios), table(heads, compiling)
+
+
+def report() -> str:
+    """The section on training."""
+    torch.set_num_threads(1)
+    text = page_text()
+    with one_core():
+        times, ratios, compiling = tables([measure(text, task) for task in TASKS])
     return f"""## Training: milliseconds of processor time for one network and one update
 
 Forward, backward and a plain gradient step, in float32, with the cell of the page {PAGE.stem}:
@@ -295,15 +306,15 @@ medians of {ROUNDS} rounds in turns (and their range). Where no row says otherwi
 at once. All threads share one core. Before anything was timed, all peers made the same {UPDATES}
 updates from the same start on the same batches, and came to the same parameters.
 
-{table(heads, times)}
+{times}
 
 Times as long, in the same round. The products' row is the part of a step that the machine's own
 batched product would need for the same shapes.
 
-{table(heads, ratios)}
+{ratios}
 
 Seconds of processor time until JAX {version("jax")} has compiled and made its first {UPDATES}
 updates, once a task:
 
-{table(heads, compiling)}
+{compiling}
 """

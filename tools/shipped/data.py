@@ -28,17 +28,17 @@ def fetch(name: str) -> Path:
         raise ValueError(f"{name!r} is no data file of the course; there is {', '.join(FILES)}")
     for path in (Path("..", "data", name), Path("data", name)):
         if path.exists():
-            _check(name, path.read_bytes(), str(path))
+            _check_digest(name, path.read_bytes(), str(path))
             return path
     kept = Path(tempfile.gettempdir(), f"{FILES[name][:12]}-{name}")
     if not _is_whole(kept, name):
         content = _download(name)
-        _check(name, content, f"what {RAW}/data/{name} sent")
+        _check_digest(name, content, f"what {RAW}/data/{name} sent")
         _replace(kept, content)
     return kept
 
 
-def _check(name: str, content: bytes, what: str) -> None:
+def _check_digest(name: str, content: bytes, what: str) -> None:
     """Raise ValueError unless the content is that of the data file `name`."""
     found = hashlib.sha256(content).hexdigest()
     if found != FILES[name]:
