@@ -23,7 +23,7 @@ SITES = {  # how _config.yml says it: where it is served
     ("https://github.com/Ada/rnns", "https://example.org/of/ada"): "https://example.org/of/ada/",
 }
 FIRST = (
-    "A sequence & its network, which keeps a state" + " and reads one vector" * 9 + " <at last>."
+    "A sequence &lt; its network, which keeps a state" + " and reads one vector" * 9 + " at last."
 )
 PAGES = {
     "index": "Course\n======\n\n.. meta::\n   :description: In its own words.\n\n"
@@ -49,7 +49,7 @@ def site(request, tmp_path_factory):
     packages = CONFIG["sphinx"]["extra_extensions"]
     own = "sitemap_", "notfound_", "ogp_"
     options = {k: v for k, v in OPTIONS.items() if k.startswith(own)} | {
-        "extensions": ["tools.repository", "tools.site.search_engines", *packages],
+        "extensions": [*packages, "tools.repository", "tools.site.search_engines"],
         "templates_path": [str(ROOT / path) for path in OPTIONS["templates_path"]],
         "html_title": "Course",
         "root_doc": "book/index",
