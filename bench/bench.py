@@ -20,7 +20,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from bench import commands, training
-from tools.pages.compare import machine
+from tools.pages.stamp import this_machine
 from tools.repository import ROOT
 
 RESULTS = ROOT / "bench" / "results.md"
@@ -36,7 +36,7 @@ def head(load: float) -> str:
     """What was measured where, and how to read it; `load` is that of the machine at the start."""
     return f"""# What a published number costs
 
-`make bench`, {datetime.date.today()}, on {machine()["processor"]}, {os.cpu_count()} cores; one
+`make bench`, {datetime.date.today()}, on {this_machine().processor}, {os.cpu_count()} cores; one
 thread of torch {version("torch")}, Python {platform.python_version()}.
 The machine's load was {load:.1f} at the start and {os.getloadavg()[0]:.1f} at the end.
 

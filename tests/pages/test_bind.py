@@ -77,7 +77,7 @@ def test_nothing_is_bound_in_code_or_where_braces_are_to_be_read(text):
 @pytest.mark.parametrize(
     "text, says",
     [
-        ("{{acuracy}}", "{{acuracy}}: no value is published as 'acuracy'. Published: acc, all, l"),
+        ("{{acuracy}}", "{{acuracy}}: no value is published as 'acuracy'. Published: acc, all, f"),
         ("{{acc.mean:.1q}}", "{{acc.mean:.1q}}: '.1q' is no format for this number"),
         ("{{acc:.1q}}", "'.1q' is no format"),
         ("{{acc.best:.1q}}", "'.1q' is no format"),

@@ -3,15 +3,17 @@
 import json
 from types import SimpleNamespace
 
-import jupytext
 import nbformat
 import pytest
 
-from tools.pages import citations, publish
+from tools.pages import citations
 from tools.pages.citations import CitationError, citation
 from tools.pages.colab_text import Place, plain, raw, uncommented
+from tools.pages.faces import face
 from tools.pages.labels import FOLDERS
 from tools.pages.markdown import TextError
+from tools.pages.notebook import PageError
+from tools.pages.source import read
 from tools.repository import ROOT, course
 from tools.site import page_text
 
@@ -236,9 +238,10 @@ def test_publish_tells_all_faults_with_their_lines_in_the_source(tmp_path):
     code = "```{code-cell} ipython3\nx = 1\n```"
     prose = "{abbr}`x` and {{acc.mean :.1%}}\n\nMore {{acc:.1q}}.\n\n+++\n\n[](#no)\n"
     source.write_text(f"{head}# Title\n\n{code}\n\nOne.\n\n{prose}", encoding="utf-8")
-    notebook = jupytext.read(source)
-    with pytest.raises(publish.PublishError) as caught:
-        publish.fill_texts(publish.Page(source, notebook), notebook, {}, {})
+    page = read(source)
+    page.notebook.metadata["published"] = {}
+    with pytest.raises(PageError) as caught:
+        face(page, page.notebook)
     lines = source.read_text(encoding="utf-8").split("\n")
     binding, other, reference = (
         next(k for k, line in enumerate(lines, 1) if what in line)

@@ -201,4 +201,4 @@ def test_a_planted_fault_is_noticed(report, name):
 @pytest.mark.parametrize("name", HONEST)
 def test_an_honest_rerun_passes(report, name):
     out, failures = report
-    assert not failures[name] and f"{name}.ipynb" not in out.split("short test summary")[-1], out
+    assert not failures[name] and f"/{name}.ipynb" not in out.split("short test summary")[-1], out

@@ -3,11 +3,10 @@
     python -m tools.pages.colab [--freeze FILE] [--python PYTHON] [--jobs N] [NOTEBOOKS]
 
 Checked: nothing is imported beyond torch, numpy, matplotlib, IPython, ipywidgets and the standard
-library; no Markdown that only the site knows; data comes from the repository (served here by a
-local server); an untouched exercise says "Not attempted yet" and nothing worse; solutions and pages
-run with their asserts, and say what is published, up to chance. Without --python a venv is made in
-.venv-colab with Python 3.13, where there is one, from colab-pins.txt beside this file (with the
-versions of --freeze).
+library; data comes from the repository (served here by a local server); an untouched exercise says
+"Not attempted yet" and nothing worse; solutions and pages run with their asserts, and say what is
+published, up to chance. Without --python a venv is made in .venv-colab with Python 3.13, where
+there is one, from colab-pins.txt beside this file (with the versions of --freeze).
 """
 
 import argparse
@@ -27,7 +26,6 @@ from threading import Thread
 import nbformat
 from nbformat import NotebookNode
 
-from tools.pages.colab_text import raw
 from tools.pages.colab_venv import colab_python, pinned, versions
 from tools.pages.compare import Kind, changes
 from tools.pages.notebook import code_cells
@@ -59,7 +57,9 @@ class Verdict:
 
 
 def unfit(notebook: NotebookNode) -> list[str]:
-    """What can be told without running it, as sentences."""
+    """What can be told without running it, as sentences. Needs the site's parser of Markdown."""
+    from tools.pages.colab_text import raw  # here: Colab's own image has none
+
     found = [fault for cell in code_cells(notebook) for fault in unfit_code(cell)]
     texts = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
     return found + [
@@ -96,7 +96,8 @@ async def check(path: Path, python: Path | str) -> Verdict:
             said = [f"does not run: {error}"]
         else:
             said = untouched_says(ran) if untouched else numbers_moved(notebook, ran)
-    return Verdict(path, unfit(notebook) + said, fetched, time.monotonic() - started)
+    found = [fault for cell in code_cells(notebook) for fault in unfit_code(cell)]
+    return Verdict(path, found + said, fetched, time.monotonic() - started)
 
 
 def numbers_moved(published: NotebookNode, ran: NotebookNode) -> list[str]:
