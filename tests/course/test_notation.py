@@ -9,8 +9,8 @@ import nbformat
 import pytest
 from IPython.core.inputtransformer2 import TransformerManager
 
-from tools.pages.markdown import forms, lines_of
 from tools.repository import ROOT
+from tools.text.markdown import forms, lines_of
 
 BOOK = ROOT / "book"
 PAGES = sorted(BOOK.glob("*.ipynb"))

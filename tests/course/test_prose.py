@@ -1,11 +1,11 @@
-"""No result is typed by hand (tools/pages/lint.py), and every source is cited."""
+"""No result is typed by hand (tools/text/lint.py), and every source is cited."""
 
 import pytest
 
-from tools.pages.citations import REFERENCES
-from tools.pages.citations import sources as references
-from tools.pages.lint import finds, finds_in, main, sources
-from tools.pages.markdown import forms, lines_of
+from tools.text.citations import REFERENCES
+from tools.text.citations import sources as references
+from tools.text.lint import finds, finds_in, main, sources
+from tools.text.markdown import forms, lines_of
 
 
 @pytest.mark.parametrize("source", sources(), ids=lambda path: path.stem)

@@ -14,8 +14,8 @@ from tools.exercises import trials, variants
 from tools.exercises.cells import Cell
 from tools.exercises.master import read_master
 from tools.exercises.trials import Program, Result, run
-from tools.grading.usage import Used
 from tools.repository import ROOT
+from tools.usage import Used
 
 READS_THE_FUTURE = "wrong q1-sum: the total at every step reads the future"
 PROMISES = [  # a change of the small master, and the program that is found at fault

@@ -11,7 +11,7 @@ from tools.grading.errors import Failed
 from tools.grading.protocol import DIED, CellResult, Limits, stopped
 from tools.grading.sandbox import Try, run_cells, run_once
 from tools.grading.shield import NO_SHIELD, Shield, find_shield
-from tools.grading.usage import Used
+from tools.usage import Used
 
 MARK = f"mark-{uuid.uuid4()}"  # on the command line of what the cells below start
 BURN = f"['sh', '-c', 'while :; do :; done', '{MARK}']"

@@ -34,7 +34,7 @@ def test_made_for_colab(notebook):
     found = colab.unfit(nbformat.read(notebook, as_version=4))
     assert not found, (
         "mend the source; what is shown as it is typed can be written another way,"
-        " or taught to tools/pages/colab_text.py"
+        " or taught to tools/text/colab_text.py"
     )
 
 

@@ -7,8 +7,8 @@ from nbformat import NotebookNode
 
 from tools.exercises.cells import KINDS, PROSE, UNMARKED, Cell, Master
 from tools.exercises.rules import faults
-from tools.pages.myst import UnreadableError, read_with_lines
 from tools.repository import ROOT
+from tools.text.myst import UnreadableError, read_with_lines
 
 MASTERS = ROOT / "solutions"
 

@@ -17,7 +17,7 @@ from tools.exercises.cells import (
     solved_source,
     student_source,
 )
-from tools.pages.colab_text import uncommented
+from tools.text.colab_text import uncommented
 
 NOTICE = """\
 **Before you start.** Save a copy: in Colab, *File > Save a copy in Drive*. Then run all cells once

@@ -21,8 +21,8 @@ from tools.exercises.cells import (
     passed,
     student_source,
 )
-from tools.pages.colab_text import raw
 from tools.python_source import NotPython, imported_modules, parse
+from tools.text.colab_text import raw
 
 Rule = Callable[[Cell, Master], str | None]
 

@@ -1,7 +1,7 @@
 """Run the cells of an exercise with other answers, each time in a process of its own.
 
 A few processes load torch once; each program runs in a fork of one of them, in one namespace, in an
-empty folder, and is killed when it uses too much processor time (tools/grading/usage.py). Cells run
+empty folder, and is killed when it uses too much processor time (tools/usage.py). Cells run
 as in the notebook.
 """
 
@@ -19,7 +19,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from tools.exercises.cells import SEED, Cell, Master, solved_source, student_source
-from tools.grading.usage import POLL, Usage
+from tools.usage import POLL, Usage
 
 SECONDS = 120  # of processor time, for one program
 DIED = "The process died."

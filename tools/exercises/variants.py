@@ -19,7 +19,7 @@ from pathlib import Path
 from tools.exercises.cells import Cell, Master
 from tools.exercises.master import MASTERS, MasterError, read_master
 from tools.exercises.trials import SECONDS, Program, Result, run
-from tools.grading.sandbox import not_here
+from tools.usage import not_here
 
 UNTOUCHED = "Not attempted yet: "
 

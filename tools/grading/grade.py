@@ -35,12 +35,11 @@ from tools.grading.journal import Journal
 from tools.grading.marks import TO_MARK, put_marks, to_mark
 from tools.grading.protocol import Limits
 from tools.grading.result import Grade
-from tools.grading.sandbox import not_here
 from tools.grading.score import grade_each
 from tools.grading.shield import find_shield
 from tools.grading.submissions import Submission, find
-from tools.grading.usage import PATIENCE
 from tools.repository import ROOT
+from tools.usage import PATIENCE, not_here
 
 # Where else a solution could be read.
 SECRETS = [ROOT / name for name in (".git", "_build", "solutions")]

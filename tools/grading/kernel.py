@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tools.grading.protocol import DIED, CellResult, Job, stopped
-from tools.grading.usage import POLL, Usage, Used, kill_descendants
+from tools.usage import POLL, Usage, Used, kill_descendants
 
 if TYPE_CHECKING:
     from jupyter_client import BlockingKernelClient

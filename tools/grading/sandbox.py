@@ -6,7 +6,7 @@ here resists a student's code that tampers with the tests: they run in the same 
 answers. See tools/README.md.
 
 Limits are processor time of all that a notebook started, so that none depends on how fast or busy
-the machine is; what sleeps instead is ended after PATIENCE times as long (tools/grading/usage.py).
+the machine is; what sleeps instead is ended after PATIENCE times as long (tools/usage.py).
 """
 
 from __future__ import annotations
@@ -40,20 +40,11 @@ from tools.grading.protocol import (
     stopped,
 )
 from tools.grading.shield import NO_SHIELD, Shield
-from tools.grading.usage import POLL, Usage, Used
 from tools.repository import ROOT
+from tools.usage import POLL, Usage, Used
 
 TRIES = 4  # kernels that a notebook gets; each but the first runs it without one cell more
 LONGEST = 24 * 3600  # seconds by the clock that a try may take, whatever it does
-WINDOWS = (
-    "The grader runs on Linux and macOS; on Windows run it in WSL: "
-    "https://learn.microsoft.com/windows/wsl/install"
-)
-
-
-def not_here() -> str | None:
-    """Why student code cannot be run on this system, or None."""
-    return None if hasattr(os, "fork") else WINDOWS
 
 
 def run_cells(

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tools.grading.errors import WrongInput
-from tools.grading.usage import Usage
 from tools.repository import ROOT
+from tools.usage import Usage
 
 NOBODY = 65534
 HANGS = 3600  # seconds by the clock that a probe may take: only against waiting for ever

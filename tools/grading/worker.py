@@ -23,7 +23,7 @@ from tools.grading.protocol import (
     event_to_line,
     job_from_line,
 )
-from tools.grading.usage import adopt_orphans, kill_descendants
+from tools.usage import adopt_orphans, kill_descendants
 
 
 def main(folder: str, pipe: int) -> None:

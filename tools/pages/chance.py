@@ -15,8 +15,8 @@ from decimal import Decimal
 from functools import cache
 
 import numpy as np
+import scipy  # its stats, which take most of a second to load, only once they are needed
 from numpy.typing import NDArray
-from scipy import stats
 
 from tools.repository import ROOT
 from tools.shipped.sample import FEWEST, Sample
@@ -95,7 +95,7 @@ def welch(a: Mean, b: Mean) -> Array:
     """
     with np.errstate(invalid="ignore", divide="ignore"):  # constant values have no error
         t = np.abs(a.value - b.value) / np.sqrt(a.error + b.error)
-        p = np.where(np.isinf(t), 0.0, 2 * stats.t.sf(t, freedom(a, b)))
+        p = np.where(np.isinf(t), 0.0, 2 * scipy.stats.t.sf(t, freedom(a, b)))
     return np.where(np.isclose(a.value, b.value, rtol=1e-12, atol=0), 1.0, p)
 
 
@@ -108,7 +108,7 @@ def freedom(a: Mean, b: Mean) -> Array:
 @cache
 def fisher(old: int, new: int, n: int) -> float:
     """p of Fisher's exact test for `old` of n against `new` of n."""
-    return float(stats.fisher_exact([[old, n - old], [new, n - new]]).pvalue)
+    return float(scipy.stats.fisher_exact([[old, n - old], [new, n - new]]).pvalue)
 
 
 def by_chance(old: Sample, new: Sample) -> str | None:
@@ -143,7 +143,7 @@ def visible_shift(n: int) -> float:
     """The difference of means of n and n normal values, in standard deviations, seen so often."""
     old, new = np.random.default_rng(n).normal(size=(2, 20_000, n))
     a, b = (mean(values, np.ones_like(values, dtype=bool)) for values in (old, new))
-    needed = stats.t.isf(CHANCE / 2, freedom(a, b)) * np.sqrt(a.error + b.error)
+    needed = scipy.stats.t.isf(CHANCE / 2, freedom(a, b)) * np.sqrt(a.error + b.error)
     return float(np.quantile(needed - (a.value - b.value), POWER))
 
 
@@ -158,7 +158,9 @@ def count_fall(sample: Sample) -> int | None:
     red = [new for new in range(k) if fisher(k, new, n) < CHANCE]
     if not red:
         return None
-    return next((m for m in range(k, -1, -1) if stats.binom.cdf(red[-1], n, m / n) >= POWER), None)
+    return next(
+        (m for m in range(k, -1, -1) if scipy.stats.binom.cdf(red[-1], n, m / n) >= POWER), None
+    )
 
 
 def in_words(sample: Sample) -> str:

@@ -58,7 +58,7 @@ class Verdict:
 
 def unfit(notebook: NotebookNode) -> list[str]:
     """What can be told without running it, as sentences. Needs the site's parser of Markdown."""
-    from tools.pages.colab_text import raw  # here: Colab's own image has none
+    from tools.text.colab_text import raw  # here: Colab's own image has none
 
     found = [fault for cell in code_cells(notebook) for fault in unfit_code(cell)]
     texts = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]

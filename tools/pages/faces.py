@@ -3,13 +3,13 @@
 import nbformat
 from nbformat import NotebookNode
 
-from tools.pages.bind import bind
-from tools.pages.colab_text import Place, plain
-from tools.pages.markdown import TextError
 from tools.pages.notebook import PageError, code_cells, outputs, results
 from tools.pages.source import Source
 from tools.repository import course
 from tools.terms import terms
+from tools.text.bind import bind
+from tools.text.colab_text import Place, plain
+from tools.text.markdown import TextError
 
 
 def face(source: Source, ran: NotebookNode) -> NotebookNode:

@@ -31,7 +31,7 @@ from tools.repository import RAW_LINE
 
 FAILURES = CellExecutionError, CellTimeoutError, DeadKernelError
 # A last cell says what ran and what it used; it is not part of what becomes of the notebook.
-LAST_CELL = f"""{Path(machine.__file__).read_text("utf-8")}
+SAY_MACHINE = f"""{Path(machine.__file__).read_text("utf-8")}
 import json, time
 print(json.dumps([facts(), time.process_time()]))"""
 
@@ -92,7 +92,8 @@ async def run(
             await client.async_execute(cleanup_kc=True, **start)
         except FAILURES as error:
             raise RunError(f"cell {at} failed:\n{error}") from None
-    facts, processor_seconds = last_words(ran.cells.pop())
+    said = "".join(output.get("text", "") for output in ran.cells.pop().outputs)
+    facts, processor_seconds = last_words(said)
     for cell, asked in zip(code_cells(ran), code_cells(notebook), strict=True):
         cell.source = asked.source
     return Run(as_read(faceless(ran)), facts, time.monotonic() - started, processor_seconds)
@@ -105,7 +106,7 @@ def prepared(notebook: NotebookNode, environment: Environment) -> NotebookNode:
         cell.outputs, cell.execution_count = [], None
         if environment.raw_url:
             cell.source = RAW_LINE.sub(f'RAW = "{environment.raw_url}"', cell.source)
-    copy.cells.append(nbformat.v4.new_code_cell(LAST_CELL))
+    copy.cells.append(nbformat.v4.new_code_cell(SAY_MACHINE))
     return copy
 
 
@@ -135,9 +136,8 @@ def keep_ctrl_c(**_: object) -> None:
         asyncio.get_running_loop().remove_signal_handler(signal.SIGINT)
 
 
-def last_words(cell: NotebookNode) -> tuple[Machine | None, float]:
-    """What the last cell said: the facts of the machine, and the seconds of processor time."""
-    said = "".join(output.get("text", "") for output in cell.outputs)
+def last_words(said: str) -> tuple[Machine | None, float]:
+    """What SAY_MACHINE has said: the facts of the machine, and the seconds of processor time."""
     try:
         facts, seconds = json.loads(said)
     except ValueError:  # it raised: there is no torch, or the kernel is gone

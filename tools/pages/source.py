@@ -8,11 +8,11 @@ from nbformat import NotebookNode
 
 from tools.exercises.master import MasterError, read_master
 from tools.exercises.notebooks import build_exercise, build_solution
-from tools.pages.myst import UnreadableError, read_myst
 from tools.pages.notebook import PageError, code_cells, digest
 from tools.pages.program import program
 from tools.python_source import NotPython, imported_modules, parse
 from tools.repository import RAW_LINE, ROOT, course
+from tools.text.myst import UnreadableError, read_myst
 
 FOLDERS = "book", "solutions"
 SHIPPED = "tools.shipped."

@@ -18,10 +18,10 @@ from urllib.parse import quote, unquote
 
 from markdown_it.common.html_re import comment, open_tag
 
-from tools.pages.citations import CitationError, citation
-from tools.pages.labels import EQUATION, FOLDERS, headings, labels
-from tools.pages.markdown import Directive, Fault, Form, TextError, forms, lines_of
 from tools.repository import course
+from tools.text.citations import CitationError, citation
+from tools.text.labels import EQUATION, FOLDERS, headings, labels
+from tools.text.markdown import Directive, Fault, Form, TextError, forms, lines_of
 
 SAME = {"code_block", "backticks", "math_inline", "math_block"}  # in Colab as on the site
 NAMES = {  # what the parser's rules find, for people

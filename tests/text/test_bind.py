@@ -2,8 +2,8 @@
 
 import pytest
 
-from tools.pages.bind import BindError, bind
 from tools.shipped.sample import Exact, Sample
+from tools.text.bind import BindError, bind
 
 SAMPLES = {
     "acc": Sample("acc", [0.5, 1.0] * 8, trained=0.9, fmt=".2f"),

@@ -1,6 +1,6 @@
 r"""No result is typed by hand: prose binds it with {{name}}, and publish fills it in.
 
-    python -m tools.pages.lint [SOURCES]
+    python -m tools.text.lint [SOURCES]
 
 Reads what readers see of a page: paragraphs, headings, lists, tables, notes, footnotes, captions,
 alternative texts, descriptions, HTML and its comments. What may be typed all the same is said in a
@@ -31,8 +31,8 @@ from typing import Any
 import yaml
 from markdown_it.token import Token
 
-from tools.pages.markdown import VERBATIM, Directive, Lines, directive, lines_of, parsed, parser
 from tools.repository import ROOT
+from tools.text.markdown import VERBATIM, Directive, Lines, directive, lines_of, parsed, parser
 
 ONE = r"one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen"
 TENS = r"twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety"

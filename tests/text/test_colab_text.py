@@ -6,16 +6,16 @@ from types import SimpleNamespace
 import nbformat
 import pytest
 
-from tools.pages import citations
-from tools.pages.citations import CitationError, citation
-from tools.pages.colab_text import Place, plain, raw, uncommented
 from tools.pages.faces import face
-from tools.pages.labels import FOLDERS
-from tools.pages.markdown import TextError
 from tools.pages.notebook import PageError
 from tools.pages.source import read
 from tools.repository import ROOT, course
 from tools.site import page_text
+from tools.text import citations
+from tools.text.citations import CitationError, citation
+from tools.text.colab_text import Place, plain, raw, uncommented
+from tools.text.labels import FOLDERS
+from tools.text.markdown import TextError
 
 SITE, RAW, FILES = course().site, course().raw_url, course().file_url("")
 TABLE = (
@@ -220,7 +220,7 @@ def test_what_colab_cannot_show_is_refused_by_its_name(place, text, says):
 
 
 def test_a_form_that_the_site_learns_one_day_is_refused_too(place, monkeypatch):
-    monkeypatch.setattr("tools.pages.colab_text.NAMES", {})
+    monkeypatch.setattr("tools.text.colab_text.NAMES", {})
     with pytest.raises(TextError, match=r"a form of Markdown \(span\)"):
         plain("[x]{.red}", place)
 

@@ -15,8 +15,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from statistics import mean, median
 
-from tools.pages.markdown import Fault, TextError, forms, lines_of
 from tools.shipped.sample import Exact, Sample, interval
+from tools.text.markdown import Fault, TextError, forms, lines_of
 
 BRACES = re.compile(r"(?<!\\)\{\{(?!\{)(?:([^{}\n]*)\}\})?")  # with their end, if they have one
 BINDING = re.compile(r"\s*(?P<name>\w+)(?:\.(?P<attribute>\w+))?(?::(?P<fmt>[^{}]+?))?\s*")

@@ -5,8 +5,8 @@ import textwrap
 import jupytext
 import pytest
 
-from tools.pages.myst import UnreadableError, read_myst, read_with_lines
 from tools.repository import ROOT
+from tools.text.myst import UnreadableError, read_myst, read_with_lines
 
 HEAD = """\
 ---

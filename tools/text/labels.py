@@ -8,7 +8,7 @@ from pathlib import Path
 import yaml
 from mdit_py_plugins.anchors.index import slugify
 
-from tools.pages.markdown import Directive, Form, Lines, forms, lines_of, parsed
+from tools.text.markdown import Directive, Form, Lines, forms, lines_of, parsed
 
 FOLDERS = ("book", "exercises", "solutions")  # of the pages
 EQUATION = "equation"  # the only thing with a label that has no caption

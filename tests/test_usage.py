@@ -10,7 +10,7 @@ import uuid
 import pytest
 
 from tests.grading.classroom import of_mark, wait_for
-from tools.grading.usage import PATIENCE, POLL, Usage, Used
+from tools.usage import PATIENCE, POLL, Usage, Used
 
 MARK = f"mark-{uuid.uuid4()}"  # on the command line of what is started below
 BURN = f"['sh', '-c', 'while :; do :; done', '{MARK}']"

@@ -7,6 +7,7 @@ machine is slow or busy, adds to neither.
 from __future__ import annotations
 
 import ctypes
+import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,15 @@ import psutil
 POLL = 0.25  # seconds between two looks
 PR_SET_CHILD_SUBREAPER = 36  # of Linux's <sys/prctl.h>
 PATIENCE = 10  # what may use so much processor time may sleep so many times as long
+WINDOWS = (
+    "The grader runs on Linux and macOS; on Windows run it in WSL: "
+    "https://learn.microsoft.com/windows/wsl/install"
+)
+
+
+def not_here() -> str | None:
+    """Why student code cannot be run on this system, or None."""
+    return None if hasattr(os, "fork") else WINDOWS
 
 
 @dataclass(frozen=True)
