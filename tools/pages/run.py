@@ -29,6 +29,9 @@ from tools.pages.notebook import as_read, code_cells, outputs
 from tools.pages.stamp import Machine
 from tools.repository import RAW_LINE
 
+KERNEL = (
+    "environment"  # the name "python" would be this process's own, whatever the Python asked for
+)
 FAILURES = CellExecutionError, CellTimeoutError, DeadKernelError
 # A last cell says what ran and what it used; it is not part of what becomes of the notebook.
 SAY_MACHINE = f"""{Path(machine.__file__).read_text("utf-8")}
@@ -114,11 +117,11 @@ def prepared(notebook: NotebookNode, environment: Environment) -> NotebookNode:
 def kernel(environment: Environment) -> Iterator[tuple[AsyncKernelManager, dict[str, Any]]]:
     """A manager of a kernel of the environment's Python, and the options to start it with."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as empty:
-        for name in ("kernels/python", "alone", "tmp", "home"):
+        for name in (f"kernels/{KERNEL}", "alone", "tmp", "home"):
             Path(empty, name).mkdir(parents=True)
         command = [str(environment.python), "-m", "ipykernel_launcher", "-f", "{connection_file}"]
         spec = {"argv": command, "display_name": "Python", "language": "python"}
-        Path(empty, "kernels/python/kernel.json").write_text(json.dumps(spec), encoding="utf-8")
+        Path(empty, f"kernels/{KERNEL}/kernel.json").write_text(json.dumps(spec), encoding="utf-8")
         specs = KernelSpecManager(kernel_dirs=[f"{empty}/kernels"], ensure_native_kernel=False)
         variables = {**os.environ, **ONE_THREAD}
         if environment.folder is None:
@@ -127,7 +130,7 @@ def kernel(environment: Environment) -> Iterator[tuple[AsyncKernelManager, dict[
             variables |= {"HOME": f"{empty}/home", "TMPDIR": f"{empty}/tmp"}
         start = {"cwd": str(environment.folder or f"{empty}/alone"), "env": variables}
         private = {"transport": "ipc", "ip": f"{empty}/kernel"} if os.name == "posix" else {}
-        yield AsyncKernelManager(kernel_name="python", kernel_spec_manager=specs, **private), start
+        yield AsyncKernelManager(kernel_name=KERNEL, kernel_spec_manager=specs, **private), start
 
 
 def keep_ctrl_c(**_: object) -> None:

@@ -17,7 +17,7 @@ QUIET = (  # no call home, and no other host to be found: the site must do with 
     "--no-first-run",
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 )
-HANGS = 120_000  # milliseconds after which no busy machine, but only a hanging page is the reason
+HANGS = 600_000  # milliseconds after which no busy machine, but only a hanging page is the reason
 
 
 def find_browser() -> str | None:
