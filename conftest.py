@@ -35,6 +35,18 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     return None
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The notebooks that take longest first: with several workers none is left alone at the end."""
+    items.sort(key=lambda item: -seconds(item))
+
+
+def seconds(item: pytest.Item) -> int:
+    """How long the notebook of a cell took when it was published; -1 for another test."""
+    if not isinstance(item, Cell):
+        return -1
+    return item.parent.nb.metadata.get("published", {}).get("seconds", 0)
+
+
 class Kernel(RunningKernel):
     """nbval's kernel, waited for as long as it lives.
 
