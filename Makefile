@@ -10,7 +10,7 @@ export OMP_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:  # a half-made .venv is not taken for a whole one
-.PHONY: help book test test-all test-tools test-portable lint format lock colab publish serve grade bench alarms clean lighthouse
+.PHONY: help book test test-all test-tools test-portable lint format lock colab publish confirm serve grade bench alarms clean lighthouse
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -71,6 +71,9 @@ colab: .venv/all  ## run every notebook alone in an empty folder with Colab's pa
 
 publish: .venv/all  ## run and make again what is stale, FORCE=1 all; ACCEPT=1 publishes numbers that moved
 	$(BIN)/python -m tools.pages.publish $(if $(ACCEPT),--accept) $(if $(FORCE),--force) $(PAGES)
+
+confirm: .venv/all  ## run pages with other seeds, K=5 times: which claims hold again; PAGES=..., writes bench/claims.md
+	$(BIN)/python -m tools.pages.confirm $(if $(K),--shifts $(K)) $(PAGES)
 
 serve: book  ## open the built site at http://localhost:8000
 	$(BIN)/python -m http.server --directory _build/html --bind 127.0.0.1 8000

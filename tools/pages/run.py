@@ -51,6 +51,8 @@ class Environment:
     folder: Path | None = None  # in which its cells find themselves; None: alone in an empty one
     raw_url: str = ""  # where it finds the repository's files, if elsewhere than it says
     may_fail: bool = False  # whether the next cell runs when one has raised
+    before: str = ""  # code that runs ahead of its first cell
+    after: str = ""  # and behind its last
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,7 @@ class Run:
 
     notebook: NotebookNode  # with its outputs, as they will be read again
     machine: Machine | None  # as its kernel said; None where that Python has no torch or numpy
+    said: str  # what the environment's code behind the last cell printed
     seconds: float  # of the clock
     processor_seconds: float
 
@@ -76,7 +79,7 @@ async def run(
         at = cell_index
 
     def done(cell_index: int, **_: object) -> None:
-        if cell_index < len(notebook.cells):
+        if 0 < cell_index <= len(notebook.cells):
             on_cell()
 
     with kernel(environment) as (manager, start):
@@ -94,23 +97,30 @@ async def run(
         try:
             await client.async_execute(cleanup_kc=True, **start)
         except FAILURES as error:
-            raise RunError(f"cell {at} failed:\n{error}") from None
-    said = "".join(output.get("text", "") for output in ran.cells.pop().outputs)
-    facts, processor_seconds = last_words(said)
+            raise RunError(f"cell {at - 1} failed:\n{error}") from None
+    facts, processor_seconds = last_words(printed(ran.cells.pop()))
+    said = printed(ran.cells.pop())
+    del ran.cells[0]
     for cell, asked in zip(code_cells(ran), code_cells(notebook), strict=True):
         cell.source = asked.source
-    return Run(as_read(faceless(ran)), facts, time.monotonic() - started, processor_seconds)
+    return Run(as_read(faceless(ran)), facts, said, time.monotonic() - started, processor_seconds)
 
 
 def prepared(notebook: NotebookNode, environment: Environment) -> NotebookNode:
-    """A copy to run: without outputs, with the address of its files, and with the last cell."""
+    """A copy to run: without outputs, with the address of its files, between cells of ours."""
     copy = nbformat.from_dict(notebook)
     for cell in code_cells(copy):
         cell.outputs, cell.execution_count = [], None
         if environment.raw_url:
             cell.source = RAW_LINE.sub(f'RAW = "{environment.raw_url}"', cell.source)
-    copy.cells.append(nbformat.v4.new_code_cell(SAY_MACHINE))
+    before, *after = (environment.before, environment.after, SAY_MACHINE)
+    copy.cells.insert(0, nbformat.v4.new_code_cell(before))
+    copy.cells += map(nbformat.v4.new_code_cell, after)
     return copy
+
+
+def printed(cell: NotebookNode) -> str:
+    return "".join(output.get("text", "") for output in cell.outputs)
 
 
 @contextmanager

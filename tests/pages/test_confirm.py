@@ -1,0 +1,112 @@
+"""confirm: other seeds, counted asserts, and a report that says what did not hold."""
+
+import ast
+import random
+
+import pytest
+
+from tools.pages import confirm, publish
+from tools.pages.shifted import Shifted
+from tools.repository import ROOT
+
+DEMO = (ROOT / "tests" / "pages" / "demo.md").read_text("utf-8")
+CLAIMS = """draw = Random(7)
+assert True, "it always holds"
+assert Random(7).random() == 0.32383276483316237, "it holds on the published seed alone"
+for k in range(3):
+    assert k < 2, "two of three"
+assert 1 / 0, "it raises"
+"""
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory):
+    """A published page whose claims are about its seeds, in a course of its own."""
+    folder = tmp_path_factory.mktemp("course") / "book"
+    folder.mkdir()
+    page = folder / "demo.md"
+    page.write_text(DEMO, encoding="utf-8")
+    assert publish.main([str(page)]) == 0
+    page.write_text(DEMO.replace("draw = Random(7)\n", CLAIMS), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def said(course):
+    """What confirm says of two shifts: (exit code, report)."""
+    lines = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(confirm, "ROOT", course.parent)
+        patch.setattr("builtins.print", lambda *texts: lines.extend(texts))
+        code = confirm.main(["--shifts", "2", str(course / "demo.md")])
+    return code, "\n".join(lines)
+
+
+def test_it_counts_for_each_claim_how_often_it_held(said):
+    code, report = said
+    assert code == 1 and "- 4 claims; 1 held in every run." in report, report
+    for claim in ("it holds on the published seed alone", "two of three", "it raises"):
+        assert (
+            f"| 'book/demo' | 1 | '{claim}' | 0 of 2 |".replace("'book/demo'", "book/demo")
+            in report
+        )
+    assert "it always holds" not in report
+
+
+def test_a_broken_claim_ends_no_page_and_samples_are_compared(said):
+    report = said[1]
+    assert "- 0 runs did not end." in report and "- 6 samples were compared" in report, report
+
+
+def test_what_has_run_is_not_run_again(course, said, monkeypatch):
+    monkeypatch.setattr(confirm, "ROOT", course.parent)
+
+    async def never(*_):
+        raise AssertionError("it ran again")
+
+    monkeypatch.setattr(confirm, "run_trial", never)
+    assert confirm.main(["--shifts", "2", str(course / "demo.md")]) == 1
+    with pytest.raises(AssertionError, match="it ran again"):
+        confirm.main(["--shifts", "3", str(course / "demo.md")])
+    page = course / "demo.md"
+    whole = page.read_text("utf-8")
+    page.write_text(whole.replace("k < 2", "k < 3"), encoding="utf-8")
+    with pytest.raises(AssertionError, match="it ran again"):
+        confirm.main(["--shifts", "2", str(page)])
+    page.write_text(whole, encoding="utf-8")
+
+
+@pytest.mark.parametrize("options", [["--shifts", "0"], ["--first", "0"], ["no-such.md"]])
+def test_a_usage_error_is_told(options, capsys):
+    with pytest.raises(SystemExit) as stop:
+        confirm.main(options)
+    assert stop.value.code == 2 and "confirm: error: " in capsys.readouterr().err
+
+
+def shifted(source, shift=5):
+    """(names after the code, [(assert, whether it held)])"""
+    notes = []
+    tree = Shifted(shift).visit(ast.parse(source))
+    names = {"random": random, "_note_of_an_assert": lambda said, held: notes.append((said, held))}
+    exec(compile(tree, "<page>", "exec"), names)
+    return names, notes
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "x = random.Random(4).random()",
+        "g = random.Random(0); g.seed(4); x = g.random()",
+        "def f(seed):\n    return random.Random(seed).random()\nx = f(4)",
+        "seed = 4\nx = random.Random(2 * seed - 4).random()",
+    ],
+)
+def test_each_seed_is_shifted_once(source):
+    assert shifted(source)[0]["x"] == random.Random(9).random()
+
+
+def test_an_assert_becomes_a_note_and_ends_nothing():
+    source = (
+        "assert 1 < 2, 'is so'\nassert 1 > 2\ndef f():\n    assert [][0], f'{3} {x}'\nx = 1\nf()"
+    )
+    assert shifted(source)[1] == [("'is so'", True), ("1 > 2", False), ("f'{3} {x}'", False)]
