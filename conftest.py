@@ -5,6 +5,8 @@ tools/pages/compare.py.
 """
 
 import os
+import subprocess
+import tempfile
 import time
 from collections.abc import Iterator
 from functools import cached_property
@@ -13,12 +15,13 @@ from queue import Empty
 from typing import Any
 
 import pytest
+from jupyter_client.manager import KernelManager
 from nbformat import NotebookNode
-from nbval.kernel import CURRENT_ENV_KERNEL_NAME, RunningKernel
+from nbval.kernel import CURRENT_ENV_KERNEL_NAME, NbvalKernelspecManager, RunningKernel
 from nbval.plugin import IPyNbCell, IPyNbFile
 
 from tools.pages import compare
-from tools.pages.kernel import CELL_SECONDS, ONE_THREAD
+from tools.pages.kernel import CELL_SECONDS, ONE_THREAD, sockets
 from tools.pages.run import SAY_MACHINE, last_words
 from tools.pages.stamp import Machine, Stamp
 
@@ -54,6 +57,24 @@ class Kernel(RunningKernel):
     and it notices a kernel's death at the cell's limit only.
     """
 
+    def __init__(self, folder: Path) -> None:
+        self.folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+        specs = NbvalKernelspecManager()
+        self.km = KernelManager(
+            kernel_name=CURRENT_ENV_KERNEL_NAME,
+            kernel_spec_manager=specs,
+            **sockets(self.folder.name),
+        )
+        self.km.start_kernel(stderr=subprocess.DEVNULL, cwd=str(folder))
+        self.kc = self.km.client()
+        self.kc.start_channels()
+        self.kc.wait_for_ready(timeout=CELL_SECONDS)
+        self._ensure_iopub_up()
+
+    def execute_cell_input(self, cell_input: str, allow_stdin: bool | None = None) -> str:
+        """As a cell of the history: only then a semicolon at its end hides its value."""
+        return self.kc.execute(cell_input, allow_stdin=allow_stdin, stop_on_error=False)
+
     def get_message(self, stream: str, timeout: float | None = None) -> dict[str, Any]:
         if timeout == 1:  # nbval's own loop at the start: it asks again
             return super().get_message(stream, timeout=timeout)
@@ -72,10 +93,12 @@ class Notebook(IPyNbFile):
     """A made notebook: its cells run in one kernel of this Python, in its own folder."""
 
     def setup(self) -> None:
-        self.kernel = Kernel(CURRENT_ENV_KERNEL_NAME, str(self.path.parent), CELL_SECONDS)
+        self.kernel = Kernel(self.path.parent)
 
     def collect(self) -> Iterator["Cell"]:
         for item in super().collect():
+            # Of nbval's switches, only the tag of an exercise's cell: others would hide a number.
+            item.options.update(check=True, skip=False)
             parts = {"cell_num": item.cell_num, "cell": item.cell, "options": item.options}
             yield Cell.from_parent(self, name=item.name, **parts)
 

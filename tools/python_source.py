@@ -1,6 +1,9 @@
 """The code of a notebook's cell as Python: one way of parsing it, for every check."""
 
 import ast
+import sys
+
+IN_COLAB = {"torch", "numpy", "matplotlib", "IPython", "ipywidgets", *sys.stdlib_module_names}
 
 
 class NotPython(ValueError):
@@ -25,6 +28,7 @@ def parse(source: str) -> ast.Module:
             )
         else:
             message = f"is not Python, {error.msg}: {text!r}"
+            message += "; is the cell's end, ```, missing?" if "```" in source else ""
         raise NotPython(message, line) from None
 
 

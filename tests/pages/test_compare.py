@@ -42,7 +42,7 @@ LOWER = [value - 0.2 for value in VALUES]
         # what is printed, also by a cell whose code is another
         ([("a", said("0.1234"))], [("a", said("0.1234"))], True, []),
         ([("a", said("0.1234"))], [("b", said("9.9999"))], False, [Kind.MOVED]),
-        ([("a", said("0.1234"))], [("a", said("0.1235"))], False, []),
+        ([("a", said("0.1234"))], [("a", said("0.1235"))], False, [Kind.CHANCE]),
         ([("a", said("0.1234"))], [("a", said("0.1235"))], True, [Kind.MOVED]),
         ([("a", said("5 rows"))], [("a", said("5 lines"))], False, [Kind.REWORDED]),
         ([("a", said("5 rows"))], [("a", said("6 rows"))], False, [Kind.MOVED]),
@@ -55,14 +55,31 @@ LOWER = [value - 0.2 for value in VALUES]
             False,
             [Kind.NEW] * 2 + [Kind.MOVED],
         ),
-        # a cell that was put in or taken out moves no other
+        # a cell that is put in or taken out moves no other, and is told
         (
             [("a", said("1")), ("b", said("2"))],
             [("new", said("7")), ("a", said("1")), ("b", said("2"))],
             True,
-            [],
+            [Kind.NEW],
         ),
-        ([("a", said("1")), ("b", said("2"))], [("b", said("2"))], True, []),
+        ([("a", said("1")), ("b", said("2"))], [("b", said("2"))], True, [Kind.GONE]),
+        # a cell that moves past others, is split, or has another beside it, goes not in silence
+        (
+            [("show", said("0.05")), ("x",), ("y",)],
+            [("x",), ("y",), ("show", said("0.90"))],
+            False,
+            [Kind.MOVED],
+        ),
+        ([("x; show", said("0.91"))], [("x",), ("show", said("0.11"))], False, [Kind.MOVED]),
+        ([("show", said("0.12"))], [("extra",), ("show it", said("9.99"))], False, [Kind.MOVED]),
+        ([("a", said(".93"))], [("a", said(".12"))], False, [Kind.MOVED]),
+        ([("a", said("copy4"))], [("a", said("copy9"))], False, [Kind.MOVED]),
+        (
+            [("a", html("<meter value='9'>"))],
+            [("a", html("<meter value='1'>"))],
+            True,
+            [Kind.MOVED],
+        ),
         # a flip-book's caption and what its picture is said to show
         (
             [("a", html("<p>60 % from copy 4</p>"))],
@@ -81,6 +98,18 @@ LOWER = [value - 0.2 for value in VALUES]
         ([("a", number("n", 4))], [("b", number("n", 5))], False, [Kind.MOVED]),
         ([("a", number("n", 2e-5, ".0e"))], [("a", number("n", 3e-5, ".0e"))], True, [Kind.MOVED]),
         ([("a", number("n", 2e-5, ".0e"))], [("a", number("n", 3e-5, ".0e"))], False, [Kind.MOVED]),
+        (  # prose may bind it with more digits
+            [("a", number("n", 0.91234, ".2f"))],
+            [("a", number("n", 0.91487, ".2f"))],
+            False,
+            [Kind.MOVED],
+        ),
+        (
+            [("a", number("n", 0.91234, ".2f"))],
+            [("a", number("n", 0.9123400001, ".2f"))],
+            False,
+            [],
+        ),
         ([("a", number("n", 4))], [("a", number("m", 4))], False, [Kind.GONE, Kind.NEW]),
         # samples, which may move to another cell
         ([("a", accuracy(VALUES))], [("a", accuracy(LOWER))], False, [Kind.MOVED]),

@@ -1,5 +1,6 @@
 """publish: what is stale runs, what moved is kept back, nothing is half-written."""
 
+import json
 import os
 import shutil
 import signal
@@ -152,7 +153,7 @@ def test_raising_cell_is_named_and_the_last_good_notebook_stays(book, capsys):
     edit(book, "rate = 0.05", "rate = 0.05\nimpossible = 1 / 0")
     assert run(book) == 1 and made(book) == before
     said = capsys.readouterr().out
-    assert "book/demo.md, cell 2 failed" in said and "ZeroDivisionError" in said
+    assert "book/demo.md:21: cell 2 failed" in said and "ZeroDivisionError" in said
 
 
 def test_unknown_binding_keeps_the_run(book, capsys):
@@ -404,6 +405,19 @@ def test_one_unreadable_source_stops_no_other(book, capsys):
         ("jupytext:", "course:\n  data: [README.md]\njupytext:", "declares README.md; a change"),
         ("jupytext:", "course:\n  data: [absent.npz]\njupytext:", "data that is not there: absent"),
         ("rate = 0.05", "import tools.shipped.sample", "cannot stand in a page"),
+        ("import exact, sample", "import exact, sample; x = 1", "alone on its lines"),
+        ("from tools.shipped.sample", "import torch; from tools.shipped.sample", "alone on its"),
+        ("import exact, sample", "import exact as exakt, sample", "alone on its lines"),
+        (
+            "import exact, sample",
+            "import exact, histogram",
+            "tools.shipped.sample has no histogram",
+        ),
+        ("rate = 0.05", "import pandas", "imports pandas, which Colab does not have"),
+        ("rate = 0.05", "rate = open('../data/README.md')", 'write fetch("README.md")'),
+        ("rate = 0.05", 'RAW = "0.93"', "RAW is a name of tools.shipped.data"),
+        ("jupytext:", "course: abc\njupytext:", "holds `data: [name, …]`"),
+        ("# A page", "<<<<<<< HEAD\n# A page", "demo.md:12: a mark of a merge"),
         ("rate = 0.05", "def f():\n    from tools.shipped.data import fetch", "cannot stand in a"),
         (
             "from tools.shipped.sample",
@@ -448,3 +462,42 @@ def test_a_usage_error_has_its_exit_code(tmp_path, capsys):
     with pytest.raises(SystemExit) as stop:
         publish.main(["--no-such-option"])
     assert stop.value.code == 2
+
+
+def test_a_source_that_lost_its_kernel_is_told(tmp_path):
+    """Else its notebook would stand for ever, and nothing say so."""
+    (tmp_path / "book").mkdir()
+    text = DEMO.replace("kernelspec:", "kernelspecs:")
+    (tmp_path / "book" / "demo.md").write_text(text, encoding="utf-8")
+    (tmp_path / "book" / "prose.md").write_text("# Prose\n", encoding="utf-8")
+    (fault,) = publish.orphans(tmp_path)
+    assert fault.startswith("book/demo.md: holds code cells, but its front matter names no kernel")
+
+
+def test_a_binding_in_a_caption_is_refused(book, capsys):
+    caption = ':mystnb:\n:  figure:\n:    caption: It is {{accuracy.mean}}\n\nprint("after'
+    edit(book, 'print("after', caption)
+    assert run(book, "--check") == 1
+    assert "demo.md:" in (said := capsys.readouterr().err) and "binds nothing" in said, said
+
+
+@pytest.mark.parametrize("broken", ['"published": null', '"published": [1]', '"course": 3'])
+def test_a_made_notebook_with_broken_metadata_is_told(book, capsys, broken):
+    whole = json.loads(made(book))
+    whole["metadata"].update(json.loads(f"{{{broken}}}"))
+    (book / "demo.ipynb").write_text(json.dumps(whole), encoding="utf-8")
+    assert run(book, "--check") == 1 and "is no whole notebook" in capsys.readouterr().err
+
+
+def test_a_published_sample_of_another_kind_is_run_again(book, capsys):
+    change(book, lambda n: first_sample(n).metadata["sample"].update(unit="networks"))
+    assert run(book, "--check") == 1 and "of another kind" in capsys.readouterr().out
+    before = made(book)
+    assert run(book) == 1 and made(book) == before
+    assert "nothing can be compared" in capsys.readouterr().out
+    assert run(book, "--accept") == 0
+
+
+def test_a_variable_of_the_page_hides_nothing_from_the_tool(book):
+    edit(book, 'print("after', 'all = dict = list = [1]\nprint("after')
+    assert run(book) == 0

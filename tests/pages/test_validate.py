@@ -130,6 +130,14 @@ def captioned(old, new):
     return change
 
 
+def hidden(notebook):
+    """nbval would look at neither the cell nor its output."""
+    cell = cell_that(notebook, 'print("after')
+    cell.source = f"# NBVAL_IGNORE_OUTPUT\n{cell.source}"
+    cell.metadata["tags"] = ["nbval-skip"]
+    cell.outputs[0].text = cell.outputs[0].text.replace("0.1234", "0.9999")
+
+
 def unexecuted(notebook):
     code_cells(notebook)[2].update(execution_count=None, outputs=[])
 
@@ -150,6 +158,7 @@ FAULTS = {  # name: (the planted fault, what the report must say)
     "another integer": (printed("400", "401", elsewhere), "401"),
     "two units": (printed("0.1234", "0.1236", elsewhere), "0.1236"),
     "one unit here": (printed("0.1234", "0.1235"), "0.1235"),
+    "hidden": (hidden, "0.9999"),
     "caption": (captioned("60 %", "10 %"), "10 %"),
     "alternative text": (captioned("each copy", "no copy"), "no copy"),
     "edited text": (edited_text, "the text says"),

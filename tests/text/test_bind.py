@@ -93,7 +93,7 @@ def test_nothing_is_bound_in_code_or_where_braces_are_to_be_read(text):
         ("{{acc.mode}}", "acc.mode: a sample has n, trained, interval"),
         ("{{params.mean}}", "params is an exact value and has no .mean"),
         ("{{all.trained}}", "all has no threshold: give its sample `trained=`"),
-        ("{{all.best}}", "all has no threshold"),
+        ("{{all.best}}", "all is read on a log scale, where .best misleads"),
     ],
 )
 def test_a_faulty_binding_is_an_error_in_words(text, says):

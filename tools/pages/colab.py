@@ -30,10 +30,9 @@ from tools.pages.colab_venv import colab_python, pinned, versions
 from tools.pages.compare import Kind, changes
 from tools.pages.notebook import code_cells
 from tools.pages.run import Environment, RunError, run
-from tools.python_source import NotPython, imported_modules, parse
+from tools.python_source import IN_COLAB, NotPython, imported_modules, parse
 from tools.repository import ROOT
 
-THERE = {"torch", "numpy", "matplotlib", "IPython", "ipywidgets", *sys.stdlib_module_names}
 NOT_ATTEMPTED = re.compile(r"Not attempted yet: [\w-]+")
 
 
@@ -77,7 +76,7 @@ def unfit_code(cell: NotebookNode) -> Iterator[str]:
         yield f"a cell {error}"
         return
     for name in names:
-        if name.split(".")[0] not in THERE:
+        if name.split(".")[0] not in IN_COLAB:
             yield f"imports {name}, which is not in Colab or not for students"
 
 
@@ -93,7 +92,7 @@ async def check(path: Path, python: Path | str) -> Verdict:
         try:
             ran = (await run(notebook, place)).notebook
         except RunError as error:
-            said = [f"does not run: {error}"]
+            said = [f"does not run: cell {error.cell} failed:\n{error}"]
         else:
             said = untouched_says(ran) if untouched else numbers_moved(notebook, ran)
     found = [fault for cell in code_cells(notebook) for fault in unfit_code(cell)]

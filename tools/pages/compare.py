@@ -12,12 +12,15 @@ from difflib import SequenceMatcher
 from enum import Enum
 from html.parser import HTMLParser
 from itertools import groupby
+from math import isclose
 
 from nbformat import NotebookNode
 
-from tools.pages.chance import NUMBER, by_chance, text_moved
+from tools.pages.chance import by_chance, text_moved
 from tools.pages.notebook import Results, code_cells, outputs, results
 from tools.shipped.sample import Exact, Sample
+
+NEAR = 1e-3  # the part by which an exact value may differ on another machine
 
 
 class Kind(Enum):
@@ -33,7 +36,7 @@ class Kind(Enum):
 @dataclass(frozen=True)
 class Change:
     kind: Kind
-    what: str  # "sample accuracy", "code cell 4"
+    what: str  # "sample accuracy", "stdout of code cell 4"
     why: str = ""  # "mean 0.93 -> 0.85 (p = 2e-09)"
 
     def __str__(self) -> str:
@@ -46,8 +49,8 @@ def changes(old: NotebookNode, new: NotebookNode, exactly: bool) -> list[Change]
     exactly  the same code on the same machine: everything must be equal, to the last bit
     """
     found = result_changes(results(outputs(old)), results(outputs(new)), exactly)
-    for number, (before, after) in enumerate(paired_cells(old, new)):
-        found += text_changes(f"code cell {number}", before.outputs, after.outputs, exactly)
+    for number, before, after in paired_outputs(old, new):
+        found += text_changes(f"code cell {number}", before, after, exactly)
     return found
 
 
@@ -58,14 +61,29 @@ def cell_changes(old: list[NotebookNode], new: list[NotebookNode], exactly: bool
     return edits + found + text_changes("the cell", old, new, exactly)
 
 
-def paired_cells(
+def paired_outputs(
     old: NotebookNode, new: NotebookNode
-) -> Iterator[tuple[NotebookNode, NotebookNode]]:
-    """The code cells that stand for one another: those with equal code, and what is between."""
-    before, after = code_cells(old), code_cells(new)
-    sources = ([cell.source for cell in cells] for cells in (before, after))
-    for _, i, i_end, j, j_end in matched(*sources):
-        yield from zip(before[i:i_end], after[j:j_end])
+) -> Iterator[tuple[int, list[NotebookNode], list[NotebookNode]]]:
+    """(number of the new code cell, old outputs, new outputs) of cells that stand for one another.
+
+    Those with equal code do, also where one was moved past others. Of what is left each stands for
+    the one in its place, if there are as many; else (one was split, put in, taken out) all that
+    they show is one text: nothing that stood there goes in silence.
+    """
+    before, after = code_cells(old), list(enumerate(code_cells(new)))
+    for cell in list(before):
+        for number, same in after:
+            if same.source == cell.source:
+                yield number, cell.outputs, same.outputs
+                before.remove(cell)
+                after.remove((number, same))
+                break
+    if len(before) == len(after):
+        yield from ((n, cell.outputs, same.outputs) for cell, (n, same) in zip(before, after))
+    else:
+        number = after[0][0] if after else len(code_cells(new))
+        shows = [o for cell in before for o in cell.outputs]
+        yield number, shows, [o for _, cell in after for o in cell.outputs]
 
 
 def matched(old: list[str], new: list[str]) -> Iterator[tuple[str, int, int, int, int]]:
@@ -87,11 +105,29 @@ def result_changes(old: Results, new: Results, exactly: bool) -> list[Change]:
         elif before.values != after.values:
             found.append(Change(Kind.CHANCE, what, "other values, no more than chance"))
     for was, now in common(old.exacts, new.exacts):
-        if why := text_moved(was.text, now.text, exactly):
+        if why := exact_moved(was, now, exactly):
             found.append(Change(Kind.MOVED, f"exact value {now.name}", why))
+        elif was.text != now.text:
+            found.append(last_digit(f"exact value {now.name}", was.text, now.text))
     for name in (old.samples.keys() & new.exacts.keys()) | (old.exacts.keys() & new.samples.keys()):
         found.append(Change(Kind.MOVED, name, "was a sample or an exact value, and is the other"))
     return found
+
+
+def exact_moved(old: Exact, new: Exact, exactly: bool) -> str | None:
+    """Why a value that no chance enters does not say the same, or None.
+
+    Its text is compared, and its value too: prose may bind it with more digits.
+    """
+    if why := text_moved(old.text, new.text, exactly):
+        return why
+    near = old.value == new.value if exactly else isclose(old.value, new.value, rel_tol=NEAR)
+    return None if near else f"{old.value!r} -> {new.value!r}"
+
+
+def last_digit(what: str, old: str, new: str) -> Change:
+    """A text whose floats differ in their last digit alone."""
+    return Change(Kind.CHANCE, what, f"{old.strip()[-60:]!r} -> {new.strip()[-60:]!r}")
 
 
 def sample_moved(old: Sample, new: Sample, exactly: bool) -> str | None:
@@ -150,8 +186,11 @@ def text_changes(
     for tag, i, i_end, j, j_end in matched(kinds_before, kinds_after):
         if tag == "equal":
             for (kind, text), (_, other) in zip(before[i:i_end], after[j:j_end], strict=True):
+                what = f"{kind} of {where}"
                 if why := text_moved(text, other, exactly):
-                    found.append(Change(reworded_or_moved(text, other), f"{kind} of {where}", why))
+                    found.append(Change(reworded_or_moved(text, other), what, why))
+                elif text != other:
+                    found.append(last_digit(what, text, other))
         else:
             found += [Change(Kind.GONE, f"{kind} of {where}") for kind in kinds_before[i:i_end]]
             found += [Change(Kind.NEW, f"{kind} of {where}") for kind in kinds_after[j:j_end]]
@@ -160,7 +199,8 @@ def text_changes(
 
 def reworded_or_moved(old: str, new: str) -> Kind:
     """What became of a text that is another one."""
-    return Kind.REWORDED if NUMBER.findall(old) == NUMBER.findall(new) else Kind.MOVED
+    digits = (re.findall(r"\d+", text) for text in (old, new))
+    return Kind.REWORDED if next(digits) == next(digits) else Kind.MOVED
 
 
 def shown(outputs: Iterable[NotebookNode]) -> Iterator[tuple[str, str]]:
@@ -191,7 +231,7 @@ def visible(html: str) -> str:
 class Visible(HTMLParser):
     """Collects the text of HTML, without styles, scripts and pictures."""
 
-    SPOKEN = {"alt", "title", "aria-label", "aria-valuetext", "data-value"}
+    SPOKEN = {"alt", "title", "value", "placeholder", "label", "start", "data-value"}
 
     def __init__(self) -> None:
         super().__init__()
@@ -200,7 +240,11 @@ class Visible(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.inside = tag
-        self.texts += [value for name, value in attrs if name in self.SPOKEN and value]
+        self.texts += [
+            value
+            for name, value in attrs
+            if value and (name in self.SPOKEN or name.startswith("aria-"))
+        ]
 
     def handle_endtag(self, tag: str) -> None:
         self.inside = ""

@@ -86,7 +86,7 @@ async def run_trial(trial: Trial, on_cell: Callable[[], object]) -> str:
     try:
         done = await run(trial.source.notebook, place, on_cell)
     except RunError as error:
-        return f"{trial.source}, shift {trial.shift}: {str(error)[-600:]}"
+        return f"{trial.source}, shift {trial.shift}, cell {error.cell}: {str(error)[-600:]}"
     done.notebook.metadata["confirmed"] = {
         "inputs": trial.source.inputs,
         "shift": trial.shift,

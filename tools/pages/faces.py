@@ -1,5 +1,7 @@
 """The notebook that is published of a source and a run: the site's, Colab's and the student's."""
 
+import json
+
 import nbformat
 from nbformat import NotebookNode
 
@@ -34,38 +36,21 @@ def student_face(source: Source) -> NotebookNode:
 def fill_texts(source: Source, notebook: NotebookNode, ran: NotebookNode) -> None:
     """Bind the numbers of a run in a notebook's texts, and make them plain. Raises PageError."""
     found, faults = results(outputs(ran)), []
-    for number, line in first_lines(source, notebook).items():
-        cell = notebook.cells[number]
+    for cell, line in zip(notebook.cells, source.lines, strict=True):
+        if "{{" in json.dumps(cell.metadata):
+            faults.append(f"{source}:{line}: a caption binds nothing: take the braces out")
+        if cell.cell_type != "markdown":
+            continue
         try:
             bound = bind(cell.source, found.samples, found.exacts, line)
             cell.source = plain(bound, Place(source.path, line))
         except TextError as error:
-            faults += [f"{source}:{each.line}: cell {number}: {each.what}" for each in error.faults]
+            faults += [f"{source}:{each.line}: {each.what}" for each in error.faults]
             continue
         if cell.source != bound:
             cell.metadata["myst"] = bound
     if faults:
-        faults.append("  The run is kept: mend the text and publish again.")
         raise PageError("\n".join(faults))
-
-
-def first_lines(source: Source, notebook: NotebookNode) -> dict[int, int]:
-    """{number of a cell of Markdown: the line of the source in which it begins}.
-
-    The first lines of a cell may be made (a solution's title): the rest is looked for.
-    """
-    whole, found, last = source.path.read_text("utf-8"), {}, 0
-    for number, cell in enumerate(notebook.cells):
-        if cell.cell_type != "markdown":
-            continue
-        lines = cell.source.split("\n")
-        at, made = -1, 0
-        for made in range(min(3, len(lines))):
-            if (at := whole.find("\n".join(lines[made:]), last)) >= 0:
-                break
-        last = max(at, last)
-        found[number] = whole.count("\n", 0, last) + 1 - (made if at >= 0 else 0)
-    return found
 
 
 def with_terms(notebook: NotebookNode, source: Source, folder: str) -> NotebookNode:

@@ -35,11 +35,16 @@ def read(path: Path) -> NotebookNode | None:
         return None
     try:
         notebook = nbformat.read(path, as_version=4)
+        if not all({"outputs", "execution_count"} <= cell.keys() for cell in code_cells(notebook)):
+            raise ValueError("a code cell has no outputs")
+        for name in ("published", "course"):
+            if not isinstance(notebook.metadata.get(name, {}), dict):
+                raise ValueError(f"its metadata's {name!r} is no mapping")
     except (ValueError, KeyError, AttributeError, nbformat.ValidationError) as error:
         # Cut off, or with the marks of a merge in it.
         raise PageError(
-            f"{path}: is no whole notebook ({str(error)[:80]}); restore it, or take it away and"
-            " publish again"
+            f"{path}: is no whole notebook ({str(error)[:80]}); restore it:"
+            f" git checkout -- {path.name}"
         ) from None
     return notebook
 
@@ -72,19 +77,23 @@ def outputs(notebook: NotebookNode) -> list[NotebookNode]:
 
 
 def results(outputs: Iterable[NotebookNode]) -> Results:
-    """The samples and exact values among outputs. Raises PageError when two have one name."""
+    """The samples and exact values among outputs. Raises PageError for what cannot be named."""
     found = Results({}, {})
     for output in outputs:
         metadata = output.get("metadata", {})
-        for kind in ("sample", "exact"):
-            if kind in metadata and metadata[kind]["name"] in found.names:
-                name = metadata[kind]["name"]
+        try:
+            sample = Sample(**metadata["sample"]) if "sample" in metadata else None
+            exact = Exact(**metadata["exact"]) if "exact" in metadata else None
+        except TypeError:
+            raise PageError("a published result is of another kind than today's") from None
+        for name in (result.name for result in (sample, exact) if result):
+            if name in found.names:
                 raise PageError(f"two results are named {name!r}; rename one of them")
-        if "sample" in metadata:
-            sample = Sample(**metadata["sample"])
+            if not name.isidentifier():
+                raise PageError(f"{name!r} is no name that prose can say; write it like x_1")
+        if sample:
             found.samples[sample.name] = sample
-        elif "exact" in metadata:
-            exact = Exact(**metadata["exact"])
+        if exact:
             found.exacts[exact.name] = exact
     return found
 

@@ -8,7 +8,7 @@ solutions/X.md   -> solutions/X.ipynb, executed and graded, and exercises/X.ipyn
 Only what is stale runs; a change of text, comments or the course's address only writes. A number
 that moved by more than chance is not published without --accept. Exit codes: 0 all current,
 1 something stale (--check), moved or failed, 2 a usage error, another publish at work, or an
-address in _config.yml that cannot be served.
+address in _config.yml or terms in CITATION.cff that cannot be read, 130 stopped by Ctrl-C.
 """
 
 import argparse
@@ -92,7 +92,11 @@ def why_run(source: Source, made: NotebookNode) -> str:
         return "the made notebook's code was edited"
     if any(cell.execution_count is None for cell in code_cells(made)):
         return "a cell is not executed"
-    for sample in results(outputs(made)).samples.values():
+    try:
+        samples = results(outputs(made)).samples.values()
+    except PageError as error:
+        return str(error)
+    for sample in samples:
         if found := sample.faults():
             return f"the made notebook's sample {sample.name} {'; '.join(found)}"
     return "" if stamp == stamp.sealed(made) else "the made notebook's outputs or stamp were edited"
@@ -107,6 +111,7 @@ def why_write(path: Path, notebook: NotebookNode, what: str) -> Decision:
     made, whole = path.read_text("utf-8") if path.exists() else "", text(notebook)
     if made == whole:
         return Decision(Step.NOTHING)
+    read(path)  # or it is told to be broken
     theirs = json.loads(made)["metadata"].get("course", {}).get("addresses") if made else None
     if theirs and unplaced(made, theirs) == unplaced(whole, course().addresses):
         return Decision(Step.LINKS, "the course's address in _config.yml is another one")
@@ -138,7 +143,10 @@ async def publish_page(
         ask = f"  Look at them, then: python -m tools.pages.publish --accept {source}"
         head += f": {alarms} number(s) moved; not published"
         return Report(False, "\n".join([head, *lines, ask]))
-    write_faces(source, ran)
+    try:
+        write_faces(source, ran)
+    except PageError as error:
+        raise PageError(f"{error}\n  The run is kept: mend the text and publish again.") from None
     source.kept_run.unlink(missing_ok=True)
     return Report(True, "\n".join([head, *lines]))
 
@@ -170,7 +178,8 @@ async def stamped_run(source: Source, on_cell: Callable[[], object]) -> Notebook
     try:
         done = await run(source.notebook, Environment(folder=source.path.parent), on_cell)
     except RunError as error:
-        raise PageError(f"{source}, {error}") from None
+        line = source.lines[error.cell] if 0 <= error.cell < len(source.lines) else 0
+        raise PageError(f"{source}:{line}: cell {error.cell} failed:\n{error}") from None
     if done.machine is None:
         raise PageError(f"{source}: its kernel cannot import torch and numpy: {INSTALL}")
     if passing := list(unrepeatable(done.notebook)):
@@ -196,6 +205,10 @@ def moved(published: NotebookNode | None, ran: NotebookNode) -> tuple[list[str],
 
     if published is None:
         return ["  no baseline"], 0
+    try:
+        results(outputs(published))
+    except PageError as error:
+        return [f"  MOVED  nothing can be compared: {error}"], 1
     before, after = Stamp.of(published), Stamp.of(ran)
     exactly = bool(before and after and before.gives_the_same(after))
     found = changes(published, ran, exactly)
@@ -208,14 +221,14 @@ async def publish(
     """Make the stale pages, as many at once as there are cores; return whether all went well."""
     cores = asyncio.Semaphore(os.cpu_count() or 1)
     total = sum(len(s.notebook.cells) for s, needs in stale if needs.step is Step.RUN)
-    with tqdm(total=total, unit="cell", disable=not total, leave=False) as bar:
+    with tqdm(total=total, unit="cell", disable=not total or None, leave=False) as bar:
 
         async def one(source: Source, decision: Decision) -> Report:
             async with cores:
                 try:
                     return await publish_page(source, decision, accept, bar.update)
                 except PageError as error:
-                    return Report(False, str(error))
+                    return Report(False, of_page(source, error))
 
         # Longest first: else the longest may run last, and alone.
         pages = [one(*page) for page in sorted(stale, key=lambda page: -last_seconds(page[0]))]
@@ -241,7 +254,7 @@ def wanted(paths: list[str]) -> list[Path]:
     if not paths:
         found = (p for folder in sources.FOLDERS for p in sorted((ROOT / folder).glob("*.md")))
         return [path for path in found if sources.is_page(path)]
-    return [source_of(Path(path).resolve()) for path in paths]
+    return list(dict.fromkeys(source_of(Path(path).resolve()) for path in paths))
 
 
 def source_of(path: Path) -> Path:
@@ -259,7 +272,7 @@ def source_of(path: Path) -> Path:
 
 
 def orphans(root: Path) -> list[str]:
-    """Notebooks that pass for made, but have no source: nothing would ever run them afresh."""
+    """Notebooks without a source, and sources that are taken for plain pages: none would run."""
     made_of = {"book": "book", "solutions": "solutions", "exercises": "solutions"}
     return [
         f"{path.relative_to(root)}: has no source {source.relative_to(root)};"
@@ -267,7 +280,19 @@ def orphans(root: Path) -> list[str]:
         for folder, origin in made_of.items()
         for path in sorted((root / folder).glob("*.ipynb"))
         if not (source := root / origin / f"{path.stem}.md").exists()
+    ] + [
+        f"{path.relative_to(root)}: holds code cells, but its front matter names no kernelspec:"
+        " copy that of another page"
+        for folder in sources.FOLDERS
+        for path in sorted((root / folder).glob("*.md"))
+        if not sources.is_page(path) and b"{code-cell}" in path.read_bytes()
     ]
+
+
+def of_page(page: Source | Path, error: PageError) -> str:
+    """What is wrong, with the page's name if it does not say it."""
+    name = page.name if isinstance(page, Path) else page.path.name
+    return str(error) if name.split(".")[0] in str(error) else f"{name}: {error}"
 
 
 def look(paths: Iterable[Path], force: bool) -> tuple[list[tuple[Source, Decision]], list[str]]:
@@ -278,7 +303,7 @@ def look(paths: Iterable[Path], force: bool) -> tuple[list[tuple[Source, Decisio
             source = sources.read(path)
             decision = decide(source, read(source.made), force)
         except PageError as error:
-            errors.append(str(error))
+            errors.append(of_page(path, error))
             continue
         if decision.step:
             stale.append((source, decision))
@@ -326,7 +351,7 @@ def work(options: argparse.Namespace, paths: list[Path]) -> int:
     if options.check:
         return check(stale, errors)
     if not stale:
-        print("nothing to do: every notebook is current" if not errors else "nothing else to do")
+        print("nothing to do: every notebook is current" if not errors else "nothing is published")
         return int(bool(errors))
     with FileLock(lock_file(paths[0]), timeout=0):
         return int(not asyncio.run(publish(stale, options.accept)) or bool(errors))

@@ -13,11 +13,14 @@ from tools.repository import ROOT
 
 FOLDERS = "|".join(re.escape(str(p)) for p in (tempfile.gettempdir(), ROOT, Path.home()))
 PASSING = {
-    "an address in memory": re.compile(r"\bat 0x[0-9A-Fa-f]{4,}"),
+    "an address in memory": re.compile(r"\b0x[0-9A-Fa-f]{6,}|\bat 0x[0-9A-Fa-f]{4,}"),
     "a path of this machine": re.compile(
-        rf"(?<![\w/.])(?:{FOLDERS}|/tmp|/var/folders)/|ipykernel_\d"
+        rf"(?<![\w.])(?:{FOLDERS}|/tmp|/var/folders)/|ipykernel_\d"
     ),
-    "a time": re.compile(r"\b(?:Wall time|CPU times)\b|\bper loop\b|\b\d\d?:\d\d:\d\d\b"),
+    "a time": re.compile(
+        r"\b(?:Wall time|CPU times)\b|\bper loop\b|\btook [\d.e-]+ ?m?s\b"
+        r"|\b\d\d?:\d\d:\d\d\b|\b20\d\d-\d\d-\d\d\b"
+    ),
 }
 
 
@@ -25,7 +28,7 @@ def unrepeatable(notebook: NotebookNode) -> Iterator[str]:
     """A sentence for each output that another run would not give again."""
     for number, cell in enumerate(code_cells(notebook)):
         for kind, text in shown(cell.outputs):
-            what = "a warning" if kind == "stderr" else passing(text)
+            what = {"stderr": "a warning", "error": "an error"}.get(kind) or passing(text)
             if what:
                 last_line = cell.source.strip().splitlines()[-1][:60]
                 yield (

@@ -1,11 +1,12 @@
-"""Run a notebook: the only place that does.
+"""Run a notebook: publishing, confirming and the check for Colab differ in the environment alone.
 
-Publishing and the check for Colab differ in the environment alone.
+(pytest re-runs made notebooks through nbval: conftest.py.)
 """
 
 import asyncio
 import json
 import os
+import re
 import signal
 import sys
 import tempfile
@@ -24,7 +25,7 @@ from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernel
 from nbformat import NotebookNode
 
 from tools.pages import machine
-from tools.pages.kernel import NBCLIENT, ONE_THREAD
+from tools.pages.kernel import NBCLIENT, ONE_THREAD, sockets
 from tools.pages.notebook import as_read, code_cells, outputs
 from tools.pages.stamp import Machine
 from tools.repository import RAW_LINE
@@ -40,7 +41,11 @@ print(json.dumps([facts(), time.process_time()]))"""
 
 
 class RunError(Exception):
-    """A cell failed: which one, and what it said."""
+    """A cell failed: its number, from 0, and what it said."""
+
+    def __init__(self, cell: int, said: str) -> None:
+        super().__init__(re.sub(r"\x1b\[[\d;]*m", "", said))  # without a terminal's colours
+        self.cell = cell
 
 
 @dataclass(frozen=True)
@@ -97,7 +102,7 @@ async def run(
         try:
             await client.async_execute(cleanup_kc=True, **start)
         except FAILURES as error:
-            raise RunError(f"cell {at - 1} failed:\n{error}") from None
+            raise RunError(at - 1, str(error)) from None
     facts, processor_seconds = last_words(printed(ran.cells.pop()))
     said = printed(ran.cells.pop())
     del ran.cells[0]
@@ -113,7 +118,7 @@ def prepared(notebook: NotebookNode, environment: Environment) -> NotebookNode:
         cell.outputs, cell.execution_count = [], None
         if environment.raw_url:
             cell.source = RAW_LINE.sub(f'RAW = "{environment.raw_url}"', cell.source)
-    before, *after = (environment.before, environment.after, SAY_MACHINE)
+    before, *after = (environment.before, environment.after, f"exec({SAY_MACHINE!r}, {{}})")
     copy.cells.insert(0, nbformat.v4.new_code_cell(before))
     copy.cells += map(nbformat.v4.new_code_cell, after)
     return copy
@@ -139,8 +144,10 @@ def kernel(environment: Environment) -> Iterator[tuple[AsyncKernelManager, dict[
             variables = {k: v for k, v in variables.items() if not k.startswith(ours)}
             variables |= {"HOME": f"{empty}/home", "TMPDIR": f"{empty}/tmp"}
         start = {"cwd": str(environment.folder or f"{empty}/alone"), "env": variables}
-        private = {"transport": "ipc", "ip": f"{empty}/kernel"} if os.name == "posix" else {}
-        yield AsyncKernelManager(kernel_name=KERNEL, kernel_spec_manager=specs, **private), start
+        manager = AsyncKernelManager(
+            kernel_name=KERNEL, kernel_spec_manager=specs, **sockets(empty)
+        )
+        yield manager, start
 
 
 def keep_ctrl_c(**_: object) -> None:

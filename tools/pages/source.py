@@ -1,22 +1,26 @@
 """Read the source of a page or of an exercise: what will run, and what of it can move a number."""
 
 import ast
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from nbformat import NotebookNode
 
+from tools.exercises.cells import VARIANTS
 from tools.exercises.master import MasterError, read_master
 from tools.exercises.notebooks import build_exercise, build_solution
 from tools.pages.notebook import PageError, code_cells, digest
 from tools.pages.program import program
-from tools.python_source import NotPython, imported_modules, parse
+from tools.python_source import IN_COLAB, NotPython, imported_modules, parse
 from tools.repository import RAW_LINE, ROOT, course
-from tools.text.myst import UnreadableError, read_myst
+from tools.text.myst import UnreadableError, read_with_lines
 
 FOLDERS = "book", "solutions"
 SHIPPED = "tools.shipped."
-IMPORT = "write it as `from tools.shipped.sample import exact, sample`, at the left margin"
+IMPORT = (
+    "write `from tools.shipped.sample import exact, sample` at the left margin, alone on its lines"
+)
 
 
 @dataclass(frozen=True)
@@ -25,6 +29,7 @@ class Source:
 
     path: Path
     notebook: NotebookNode  # helpers in place; no outputs yet, bindings unfilled
+    lines: list[int]  # in which line of the source each cell begins, from 1
     exercise: NotebookNode | None  # the student's notebook, of a master
     data: list[str]  # names of the files in data/ that it uses
     inputs: dict[str, str]  # {part that can move a number: its digest}
@@ -55,10 +60,16 @@ def is_page(path: Path) -> bool:
 
 def read(path: Path) -> Source:
     """The source at `path`. Raises PageError for whatever is wrong with it."""
-    notebook, exercise = notebooks(path)
+    check_merged(path)
+    notebook, lines, exercise = notebooks(path)
     written = "\n".join(program(cell.source) for cell in code_cells(notebook))
-    helpers = [name for cell in code_cells(notebook) for name in inline(path, cell)]
     data = declared_data(path, notebook)
+    helpers = [
+        name
+        for cell, line in zip(notebook.cells, lines, strict=True)
+        if cell.cell_type == "code"
+        for name in inline(path, line, cell)
+    ]
     for number, cell in enumerate(notebook.cells):
         cell.id = f"cell-{number}"  # the same at each publish
         if "remove-cell" in cell.metadata.get("tags", []):
@@ -71,50 +82,82 @@ def read(path: Path) -> Source:
         "helpers": digest(*(program(module_text(name)) for name in helpers)),
         "data": digest(*((ROOT / "data" / name).read_bytes() for name in data)),
     }
-    return Source(path, notebook, exercise, data, inputs)
+    return Source(path, notebook, lines, exercise, data, inputs)
 
 
-def notebooks(path: Path) -> tuple[NotebookNode, NotebookNode | None]:
-    """The notebook of a source and, of a master, the student's."""
+def check_merged(path: Path) -> None:
+    """Raise PageError for a source with the marks of a merge in it."""
+    for line, text in enumerate(path.read_bytes().split(b"\n"), 1):
+        if re.match(rb"(<{7}|>{7})( |\r?$)", text):
+            raise PageError(f"{path}:{line}: a mark of a merge, {text[:20]!r}: end the merge first")
+
+
+def notebooks(path: Path) -> tuple[NotebookNode, list[int], NotebookNode | None]:
+    """The notebook of a source, the lines of its cells and, of a master, the student's notebook."""
     try:
-        if path.parent.name == "solutions":
-            master = read_master(path)
-            return build_solution(master), build_exercise(master)
-        return read_myst(path), None
+        if path.parent.name != "solutions":
+            return *read_with_lines(path), None
+        master = read_master(path)
     except (MasterError, UnreadableError) as error:
         raise PageError(str(error)) from None
+    cells = [cell for cell in master.cells if cell.kind not in VARIANTS]
+    lines = [cell.line - 2 * (cell.kind == "text") for cell in cells]  # two are made above its text
+    return build_solution(master), lines, build_exercise(master)
 
 
 # ---------------------------------------------------------------- helpers
 
 
-def inline(path: Path, cell: NotebookNode) -> list[str]:
-    """Put the text of the tools that a cell imports in the place of the imports; their names."""
+def inline(path: Path, line: int, cell: NotebookNode) -> list[str]:
+    """Put the text of the tools that a cell imports in the place of the imports; their names.
+
+    `line` is the cell's in the source. Raises PageError for code that cannot stand in a page.
+    """
     try:
         tree = parse(cell.source)
     except NotPython as error:
-        raise PageError(f"{path}: a cell {error}") from None
+        raise PageError(f"{path}:{line + error.line - 1}: the cell {error}") from None
     names: list[str] = []
     lines = cell.source.split("\n")
     for node in reversed(tree.body):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(SHIPPED):
+            where = f"{path}:{line + node.lineno - 1}"
             name = str(node.module).removeprefix(SHIPPED)
-            lines[node.lineno - 1 : node.end_lineno] = [module_text(name, path)]
+            check_import(
+                where, node, lines[node.lineno - 1 : node.end_lineno], module_text(name, where)
+            )
+            lines[node.lineno - 1 : node.end_lineno] = [module_text(name)]
             names.insert(0, name)
+    if RAW_LINE.search(cell.source):
+        raise PageError(f"{path}:{line}: RAW is a name of tools.shipped.data; give yours another")
     if names:
         cell.source = RAW_LINE.sub(f'RAW = "{course().raw_url}"', "\n".join(lines).strip())
     for module in imported_modules(parse(cell.source)):
         if module.split(".")[0] == "tools":
-            raise PageError(f"{path}: the import of {module} cannot stand in a page; {IMPORT}")
+            raise PageError(
+                f"{path}:{line}: the import of {module} cannot stand in a page; {IMPORT}"
+            )
+        if module.split(".")[0] not in IN_COLAB:
+            raise PageError(f"{path}:{line}: imports {module}, which Colab does not have")
     return names
 
 
-def module_text(name: str, path: Path | None = None) -> str:
-    """The text of a helper, as it is pasted into the page at `path`."""
+def check_import(where: str, node: ast.ImportFrom, lines: list[str], helper: str) -> None:
+    """Raise PageError unless an import stands alone on its lines and asks for what is there."""
+    alone = ast.dump(ast.parse("\n".join(lines))) == ast.dump(ast.Module([node], []))
+    if not alone or any(alias.asname for alias in node.names):
+        raise PageError(f"{where}: {IMPORT}; it is replaced by the helper's own text")
+    there = {getattr(each, "name", "") for each in ast.parse(helper).body}
+    if missing := [alias.name for alias in node.names if alias.name not in there]:
+        raise PageError(f"{where}: {node.module} has no {', '.join(missing)}")
+
+
+def module_text(name: str, where: str = "") -> str:
+    """The text of a helper, as it is pasted into a page; `where` it is asked for."""
     file = ROOT / "tools" / "shipped" / f"{name}.py"
     if not file.exists():
         known = ", ".join(sorted(p.stem for p in file.parent.glob("[a-z]*.py")))
-        raise PageError(f"{path}: imports tools.shipped.{name}; there are {known}")
+        raise PageError(f"{where}: imports tools.shipped.{name}; there are {known}")
     return file.read_text("utf-8")
 
 
@@ -123,7 +166,12 @@ def module_text(name: str, path: Path | None = None) -> str:
 
 def declared_data(path: Path, notebook: NotebookNode) -> list[str]:
     """The files of data/ that a page says it uses: those it fetches, or PageError."""
-    declared = notebook.metadata.get("course", {}).get("data", [])
+    settings = notebook.metadata.get("course") or {}
+    declared = settings.get("data") or [] if isinstance(settings, dict) else settings
+    if not (isinstance(declared, list) and all(isinstance(name, str) for name in declared)):
+        raise PageError(
+            f"{path}: the front matter's `course:` holds `data: [name, …]`, not {declared!r}"
+        )
     if missing := [name for name in declared if not (ROOT / "data" / name).exists()]:
         raise PageError(f"{path}: declares data that is not there: {', '.join(missing)}")
     if (fetched := fetched_data(path, notebook)) != {*declared}:
@@ -136,14 +184,27 @@ def declared_data(path: Path, notebook: NotebookNode) -> list[str]:
 
 def fetched_data(path: Path, notebook: NotebookNode) -> set[str]:
     """The names that a page's cells give to `fetch`."""
-    names = set()
-    for call in (n for c in code_cells(notebook) for n in ast.walk(ast.parse(c.source))):
-        if not (isinstance(call, ast.Call) and getattr(call.func, "id", "") == "fetch"):
+    names, texts = set(), set()
+    for node in (n for c in code_cells(notebook) for n in ast.walk(tree_of(c))):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            texts.add(node.value)
+        if not (isinstance(node, ast.Call) and getattr(node.func, "id", "") == "fetch"):
             continue
-        if len(call.args) != 1 or not isinstance(call.args[0], ast.Constant):
-            raise PageError(f"{path}: `{ast.unparse(call)}`: fetch a file by its name, as a text")
-        names.add(str(call.args[0].value))
+        if len(node.args) != 1 or not isinstance(node.args[0], ast.Constant):
+            raise PageError(f"{path}: `{ast.unparse(node)}`: fetch a file by its name, as a text")
+        names.add(str(node.args[0].value))
+    for file in (ROOT / "data").iterdir():
+        if by_hand := [text for text in texts - names if text.endswith(f"/{file.name}")]:
+            raise PageError(f'{path}: opens {by_hand[0]!r}; write fetch("{file.name}")')
     return names
+
+
+def tree_of(cell: NotebookNode) -> ast.AST:
+    """A cell's code; nothing if it is none, which is told elsewhere."""
+    try:
+        return parse(cell.source)
+    except NotPython:
+        return ast.Module([], [])
 
 
 def named(names: set[str] | list[str]) -> str:

@@ -90,6 +90,8 @@ def field(
     formatted(0.5, sample.fmt)  # else a wrong format would be an error of the standard library's
     if not attribute:
         return sample.text
+    if sample.log and attribute in ("interval", "best", "mean"):
+        raise ValueError(f"{name} is read on a log scale, where .{attribute} misleads: bind {name}")
     if attribute in INTERVALS:
         return INTERVALS[attribute](sample)
     if attribute in NUMBERS:

@@ -310,9 +310,12 @@ def main(arguments: list[str] | None = None) -> int:
         prog="lint", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     command.add_argument("sources", nargs="*", type=Path, help="sources (default: all)")
+    wanted = command.parse_args(arguments).sources or sources()
+    if missing := [source for source in wanted if not source.is_file()]:
+        command.error(f"there is no file {missing[0]}")
     found = [
         f"{source.parent.name}/{source.name}:{find.line}: {find.what}"
-        for source in command.parse_args(arguments).sources or sources()
+        for source in wanted
         for find in finds_in(source)
     ]
     print(*found, sep="\n", end="\n" * bool(found))
