@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from itertools import takewhile
 from pathlib import Path
@@ -56,12 +57,22 @@ def allowed(rung):
     return bool(shutil.which("unshare")) and subprocess.run([*unshare, "true"]).returncode == 0
 
 
+def nobody_runs_python():
+    """Whether nobody may run this Python: not if it lies in a home that only its owner enters."""
+    command = ["setpriv", f"--reuid={shield.NOBODY}", f"--regid={shield.NOBODY}", "--clear-groups"]
+    command += [sys.executable, "-c", "import zmq"]
+    return bool(shutil.which("setpriv")) and subprocess.run(command, cwd="/").returncode == 0
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_rung_keeps_its_word(name, secrets):
     """What the words promise holds, wherever its `unshare` is allowed."""
     rung = rungs([*secrets, secrets[0] / "solution.md", secrets[0].parent / "absent"])[name]
     if not allowed(rung):
         pytest.skip(f"this machine does not allow what {name!r} needs")
+    if "nobody" in rung.words and not nobody_runs_python():
+        assert not works(rung)  # and the grader takes the next
+        return
     assert works(rung)
     look = LOOK.format(secrets=list(map(str, secrets)))
     result = run_cells({"look": look}, Limits(), rung)["look"]
