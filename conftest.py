@@ -107,7 +107,7 @@ class Notebook(IPyNbFile):
         """What the cells run on, as their kernel says: torch takes seconds to load, it has it."""
         said: list[str] = []
         self.kernel.kc.execute_interactive(
-            f"exec({SAY_MACHINE!r}, {{}})",  # its names are not the page's
+            SAY_MACHINE,
             store_history=False,
             allow_stdin=False,
             timeout=CELL_SECONDS,

@@ -168,7 +168,7 @@ def edited(output: NotebookNode) -> str | None:
     for kind, made in (("sample", Sample), ("exact", Exact)):
         if record := output.get("metadata", {}).get(kind):
             result = made(**record)
-            says, should = output["data"].get("text/plain"), f"{result.name}: {result.text}"
+            says, should = output["data"].get("text/plain"), str(result)
             return None if says == should else f"the text says {says!r}, its values {should!r}"
     return None
 

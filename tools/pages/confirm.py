@@ -15,7 +15,7 @@ import os
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from nbformat import NotebookNode
@@ -23,8 +23,8 @@ from tqdm import tqdm
 
 from tools.pages import shifted
 from tools.pages.notebook import PageError, outputs, read, results, write
-from tools.pages.publish import wanted
-from tools.pages.run import Environment, RunError, run
+from tools.pages.publish import last_seconds, wanted
+from tools.pages.run import Environment, RunError, apart, run
 from tools.pages.source import Source
 from tools.pages.source import read as read_source
 from tools.repository import ROOT
@@ -73,14 +73,14 @@ class Findings:
     claims: list[Claim]
     moved: list[str]  # samples that moved by more than chance: "book/checked xor_8, shift 2: …"
     failed: list[str]  # runs that did not end
-    samples: int = field(default=0)
+    samples: int  # how many were compared
 
 
 async def run_trial(trial: Trial, on_cell: Callable[[], object]) -> str:
     """Run a trial and keep what became of it; why it did not end, or ''."""
     place = Environment(
         folder=trial.source.path.parent,
-        before=f"exec({SHIFTED + f'install({trial.shift * STRIDE})'!r}, {{}})",  # its own names
+        before=apart(f"{SHIFTED}\ninstall({trial.shift * STRIDE})"),
         after=SAY,
     )
     try:
@@ -99,7 +99,9 @@ async def run_trial(trial: Trial, on_cell: Callable[[], object]) -> str:
 async def run_all(trials: list[Trial]) -> list[str]:
     """Run the trials that were not kept, as many at once as there are cores; what did not end."""
     todo = [trial for trial in trials if trial.kept_run() is None]
-    todo.sort(key=lambda trial: -seconds(trial.source))  # the longest first: none is left alone
+    todo.sort(
+        key=lambda trial: -last_seconds(trial.source)
+    )  # the longest first: none is left alone
     cores = asyncio.Semaphore(os.cpu_count() or 1)
     total = sum(len(trial.source.notebook.cells) for trial in todo)
     with tqdm(total=total, unit="cell", disable=not todo) as bar:
@@ -109,12 +111,6 @@ async def run_all(trials: list[Trial]) -> list[str]:
                 return await run_trial(trial, bar.update)
 
         return [failed for failed in await asyncio.gather(*map(one, todo)) if failed]
-
-
-def seconds(source: Source) -> int:
-    """How long the page took when it was published."""
-    made = read(source.made)
-    return made.metadata.get("published", {}).get("seconds", 0) if made else 0
 
 
 # ---------------------------------------------------------------- what the runs say

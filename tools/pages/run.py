@@ -34,10 +34,17 @@ KERNEL = (
     "environment"  # the name "python" would be this process's own, whatever the Python asked for
 )
 FAILURES = CellExecutionError, CellTimeoutError, DeadKernelError
+
+
+def apart(code: str) -> str:
+    """Code that neither takes its names from a page's nor leaves any there."""
+    return f"exec({code!r}, {{}})"
+
+
 # A last cell says what ran and what it used; it is not part of what becomes of the notebook.
-SAY_MACHINE = f"""{Path(machine.__file__).read_text("utf-8")}
+SAY_MACHINE = apart(f"""{Path(machine.__file__).read_text("utf-8")}
 import json, time
-print(json.dumps([facts(), time.process_time()]))"""
+print(json.dumps([facts(), time.process_time()]))""")
 
 
 class RunError(Exception):
@@ -118,7 +125,7 @@ def prepared(notebook: NotebookNode, environment: Environment) -> NotebookNode:
         cell.outputs, cell.execution_count = [], None
         if environment.raw_url:
             cell.source = RAW_LINE.sub(f'RAW = "{environment.raw_url}"', cell.source)
-    before, *after = (environment.before, environment.after, f"exec({SAY_MACHINE!r}, {{}})")
+    before, *after = (environment.before, environment.after, SAY_MACHINE)
     copy.cells.insert(0, nbformat.v4.new_code_cell(before))
     copy.cells += map(nbformat.v4.new_code_cell, after)
     return copy
