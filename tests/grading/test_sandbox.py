@@ -229,7 +229,7 @@ def test_a_slow_start_costs_no_notebook_its_time():
             Limits(),
             "nothing runs the cells: no",
         ),
-        (Shield("nothing", own_disk=True, user=-7), Limits(), "no kernel"),
+        (Shield("nothing", user=-7), Limits(), "no kernel"),
     ],
     ids=["the kernel ends", "too little memory", "the worker ends", "no folder for the kernel"],
 )
