@@ -68,27 +68,31 @@ THAN = (
 )
 PART = r"third|quarter|fifth|sixth|seventh|eighth|ninth|tenth|hundredth|thousandth"
 RUNS = r"(?:network|run|seed|start|model)s?"
-CHANGED = r"(?:gain|los[et]|drop|f[ae]ll|ris|rose|gr[oe]w|shr[aiu]nk|improv|climb|jump)\w{0,4}"
-TRAINED = (
-    rf"(?:\w+\s+)?{RUNS}\s+(?:(?:are|were|have|had|been|get|got|do|did|can|could|not|never|still"
-    r"|all|that|which|also|even|\w+ly)\s+){0,3}"
+OUTCOME = (
+    r"(?:(?:are|were|have|had|been|get|got|do|did|can|could|not|never|still|all|that|which|also"
+    r"|even|\w+ly)\s+){0,3}"
     r"(?:train|learn|reach|fail|stay|solv|converg|diverg|succeed|explod|escap)(?:e|ed|t)?\b"
-    r"(?!\s+(?:\w+\s+)?(?:on|with|from|for|in|at|by)\b)"
+)
+TRAINED = (
+    rf"(?:(?:of\s+them|(?:\w+\s+)?{RUNS}(?:\s+\(.*?\))?)\s+{OUTCOME}"
+    rf"(?!\s+(?:\w+\s+)?(?:on|with|from|for|in|at|by)\b)|{OUTCOME}(?=\s*[.,;:)]))"
 )
 TYPED = re.compile(
     rf"""
-    \b{NUMBER}(?:\s*[%‰]|[\s-]*(?:pct|pp)\b|[\s-]+per[\s-]?cent(?:age[\s-]+points?)?\b)  # 93 %
-  | \b\d+(?:\.\d+)?(?:e[-+−]?\d+\b|\s*[×·]\s*10[⁻⁰¹²³⁴-⁹]+)  # 1e-5, 2.5 × 10⁻⁵
-  | (?<![\w.])\d*[.·]\d+(?!\.?\d)                        # 0.93, .9, 1.5x, 0.53s; not 2.11.0
+    \b{NUMBER}(?:\s*[%‰٪]|[\s-]*(?:pct|pp)\b)                      # 93 %
+  | \b{NUMBER}[\s-]+per[\s-]?(?:cents?|hundred|mille|centage[\s-]+points?)\b
+  | \b\d+(?:\.\d+)?(?:e[-+−]?\d+\b|\s*[×·]\s*10[⁻⁰¹²³⁴-⁹]+) | \b10⁻[⁰¹²³⁴-⁹]+  # 1e-5
+  | (?<![\w.])\d*[.·٫]\d+(?!\.?\d)                       # 0.93, .9, 1.5x, 0.53s; not 2.11.0
   | \b\d+,(?!\d{{3}}\b)\d+\b                             # 0,93
   | [¼-¾⅐-⅞] | (?<![\w/])\d+\s*[/⁄]\s*\d+\b(?!/)         # 28/32
-  | \b(?:zero|nought|{ONE})\s+point\s+(?:zero|{ONE})\b
+  | \b(?:zero|nought|{ONE})[\s-]+point[\s-]+(?:zero|{ONE})\b | \bpoint\s+(?:{ONE})\s+(?:{ONE})\b
   | \b(?:factors?\s+of|by\s+an?\s+factor)\s+{ABOUT}(?!one\b){NUMBER}  # a factor of 3.2
-  | \b{NUMBER}[\s-]*(?:fold\b|times\s+(?:{THAN}|the|its|that)\b)  # three times as fast
-  | \b{DIGITS}(?:\s*×|x\b)(?!\s*(?:\w\b|[\d{HIDDEN}{BOUND}]))     # 3× faster; not 2 × 3
-  | \b{NUMBER}\s+points?\s+{THAN}                        # 12 points higher
+  | \b(?:{MANY})-?fold\b | \b{NUMBER}[\s-]*(?:fold\b|times\s+(?:{THAN}|the|its|that)\b)
+  | \b{DIGITS}\s*(?:×|x\b)(?!\s*(?:\w\b|[\d{HIDDEN}{BOUND}]))  # 3× faster; not 2 × 3
+  | (?<![\w{HIDDEN}{BOUND}]\ )(?<![\w{HIDDEN}{BOUND}])×\s?\d+        # ×3
+  | \b{NUMBER}\s+points?\s+{THAN} | (?<=\b(?:by|of)\ ){NUMBER}\s+points?\b  # 12 points higher
   | \b(?:twice|thrice|half)\s+(?:{THAN}|of|the|its|their|that|those)\b  # half the error
-  | \b(?:by|about|nearly|almost|than|roughly)\s+half\b
+  | \b(?:by|about|nearly|almost|than|roughly|and\s+a)\s+half\b
   | \b(?:doubl|tripl|quadrupl)(?:e[sd]?|ing)?\b(?!\s+precision)  # double the error
   | \bhalv(?:ed|ing)\b | (?<!both\ )(?<!two\ )\bhalves\b
   | \b{NUMBER}(?:\s+{RUNS})?\s+(?:in|out\s+of)\s+(?:every\s+)?(?!one\b){NUMBER}\b  # one in five
@@ -96,19 +100,23 @@ TYPED = re.compile(
   | \b(?!one\b){NUMBER}\s+of\s+(?:(?:the|our|these)\s+)?{NUMBER}\s+{RUNS}\b   # seven of eight runs
   | (?<!of\ )\b{NUMBER}\s+(?:of\s+(?:the|our|these|all)\s+)?{TRAINED}  # 28 networks are trained
   | \bevery\s+(?:other|second|third|\w+th)\s+(?:network|run|seed)\b
-  | \b(?:an?|{ONE})[\s-]+(?:{PART})(?:s\b|(?=\s+(?:{THAN}|of|the)\b|\s*(?:[.,;:!?)]|$)))  # a third
+  | \b(?:an?|{ONE})[\s-]+(?:{PART})(?:s\b|(?=\s+(?:{THAN}|of|the|that)\b|\s*(?:[.,;:!?)]|$)))
   | (?:\b(?:an?|{NUMBER})\s+order|\borders)\s+of\s+magnitude\b
-  | \b(?:an?|{NUMBER})\s+dozens?\b | \b(?:dozen|hundred|thousand)s\s+of\s+(?:times|{RUNS})\b
-  | \b(?:nearly|almost|virtually|practically)\s+(?:all|every|none|no)\b
-  | \b{NUMBER}[\s-]+(?:[mµn]s|(?:milli)?seconds?|minutes?|hours?)\b | \b\d{{1,3}}\s*[mµ]?s\b
-  | \b{CHANGED}\s+(?:(?:by|to|from)\s+)?{ABOUT}(?P<value>\d[\d,]*\b(?!\.\d|\s*[%×·]|\s+p))
+  | \b(?:an?|{NUMBER})\s+dozens?\b | \b(?:dozen|score|hundred|thousand)s\s+of\s+(?:times|{RUNS})\b
+  | \b(?:nearly|almost|virtually|practically)\s+(?:all|every|none|no)\b | \bvast\s+majority\b
+  | \b{NUMBER}[\s-]+(?:[mµn]s|(?:milli)?sec(?:ond)?s?|minutes?|hours?)\b | \b\d{{1,3}}\s*[mµ]?s\b
 """,
     re.X | re.I | re.M,
+)
+CHANGED = re.compile(  # falls to 7
+    r"\b(?:gain|los[et]|drop|f[ae]ll|ris|rose|gr[oe]w|shr[aiu]nk|improv|climb|jump|(?:in|de)creas"
+    rf"|reduc|took)\w{{0,4}}\s+(?:(?:by|to|from|of)\s+)?{ABOUT}(?P<value>\d[\d,]*)",
+    re.I,
 )
 DECIMAL = r"\d*\.?\d+"
 SETTING = re.compile(  # what stands before a number that was chosen
     rf"(?:\b(?:scales?|(?:learning\s+)?step(?:\s+size)?s?|learning\s+rates?)"
-    rf"(?:\s+(?:of|from|is|between))?|(?:\b\w|{HIDDEN})\s*[=<>≤≥])\s*"
+    rf"(?:\s+(?:of|from|is|between))?|(?:\b[^\WpPrR]|{HIDDEN})\s*[=<>≤≥])\s*"
     rf"(?:{DECIMAL}(?:,\s*(?:and\s+|or\s+)?|\s+(?:and|or|to)\s+))*[-−]?$",
     re.I,
 )
@@ -208,10 +216,12 @@ def typed_in(passage: Passage) -> Iterator[Find]:
         yield Find(line_of(passage, found), unbound(found))
     passage = replace(passage, text=SINGLE.sub(BOUND, passage.text))
     text = passage.text
-    for found in TYPED.finditer(text):
-        is_chosen = SETTING.search(text[: found.start()]) or LEVEL.match(text, found.start())
+    changes = (f for f in CHANGED.finditer(text) if not TYPED.match(text, f.start("value")))
+    for found in (*TYPED.finditer(text), *changes):
+        is_setting = "%" not in found[0] and SETTING.search(text[: found.start()])
+        is_chosen = is_setting or LEVEL.match(text, found.start())
         if not is_chosen and CITED not in passage.around(*found.span()):
-            yield Find(line_of(passage, found), " ".join((found["value"] or found[0]).split()))
+            yield Find(line_of(passage, found), " ".join(found[found.lastgroup or 0].split()))
 
 
 def line_of(passage: Passage, found: re.Match[str]) -> int:
