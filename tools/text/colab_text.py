@@ -152,14 +152,11 @@ def changes(form: Form, text: str, place: Place) -> Iterator[Change]:
         return
     refusal = f"{what}, which Colab cannot show: {line_at(text, form.start).strip()!r}"
     try:
-        yield from TRANSLATIONS.get(form.rule, refused)(form, text, place)
+        if form.rule not in TRANSLATIONS:
+            raise Refused
+        yield from TRANSLATIONS[form.rule](form, text, place)
     except Refused as error:
         yield Fault(place.line, ": ".join(filter(None, (refusal, str(error)))))
-
-
-def refused(form: Form, text: str, place: Place) -> Iterator[Change]:
-    """Nothing in Colab says the same as this form."""
-    raise Refused
 
 
 def unknown(form: Form, text: str) -> str | None:
@@ -378,7 +375,7 @@ def quotation(what: Directive, title: str, body: str) -> str:
 
 def figure(what: Directive, caption: str, place: Place) -> str:
     """A picture above its caption."""
-    alt = next((line[4:].strip() for line in what.options.lines if line.startswith("alt:")), "")
+    alt = what.option("alt")
     url = what.title if ELSEWHERE.match(what.title) else file_address(what.title, place)
     return f"![{alt}]({url})\n\n**Figure.** {caption}".rstrip()
 
