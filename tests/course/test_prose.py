@@ -342,7 +342,7 @@ def test_the_command_lists_all_finds_a_line_each(tmp_path, capsys):
     assert main([str(page)]) == 0
     page.write_bytes(b"One line.\nErd\xf6s\n")
     assert not capsys.readouterr().out and main([str(page)]) == 1
-    assert "book/page.md:2: is no UTF-8" in capsys.readouterr().out
+    assert "book/page.md, line 2: the byte 0xf6 is not UTF-8" in capsys.readouterr().out
     page.write_text("{{acc}}\n", encoding="utf-8")
     assert main([str(page)]) == 0 and not capsys.readouterr().out
 

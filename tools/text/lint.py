@@ -27,10 +27,8 @@ Exit codes: 0 nothing found, 1 something found, 2 a usage error.
 import argparse
 import re
 import sys
-import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -47,102 +45,28 @@ from tools.text.markdown import (
     forms,
     lines_of,
     parsed,
-    parser,
 )
+from tools.text.myst import UnreadableError, read_text
+from tools.text.seen import (
+    BOUND,
+    CITED,
+    NUMBER_ALONE,
+    formula,
+    inline,
+    legible,
+    seen,
+    seen_in_html,
+    visible,
+)
+from tools.text.typed import results
 
-HIDDEN = "\N{OBJECT REPLACEMENT CHARACTER}"  # a sign of a formula
-CODE = "\N{REPLACEMENT CHARACTER}"
-BOUND = "\N{WHITE SQUARE}"  # a binding
-CITED = "\N{REFERENCE MARK}"  # a citation or a link to a source
-
-ONE = r"one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen"
-TENS = r"twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety"
-MANY = r"hundred|thousand|million|dozen"
-WORD = rf"(?:(?:{TENS})(?:[-\s](?:{ONE}))?|{ONE}|(?:an?|{ONE}|\d+)\s+(?:{MANY}))"
-DIGITS = r"\d(?:[\d,.]*\d)?"
-NUMBER = rf"(?:{DIGITS}|{WORD})"
-ABOUT = r"(?:(?:about|nearly|almost|roughly|around|over|only|just)\s+)?"
-THAN = (
-    r"(?:as|more|less|fewer|better|worse|(?:high|low|larg|small|bigg|great|fast|slow|long|short"
-    r"|deep|wid|steep|clos|near|furth|farth)er)"
-)
-PART = r"third|quarter|fifth|sixth|seventh|eighth|ninth|tenth|hundredth|thousandth"
-RUNS = r"(?:network|run|seed|start|model)s?"
-OUTCOME = (
-    r"(?:(?:are|were|have|had|been|get|got|do|did|can|could|not|never|still|all|that|which|also"
-    r"|even|\w+ly)\s+){0,3}"
-    r"(?:train|learn|reach|fail|stay|solv|converg|diverg|succeed|explod|escap)(?:e|ed|t)?\b"
-)
-TRAINED = (
-    rf"(?:(?:of\s+them|(?:\w+\s+)?{RUNS}(?:\s+\(.*?\))?)\s+{OUTCOME}"
-    rf"(?!\s+(?:\w+\s+)?(?:on|with|from|for|in|at|by)\b)|{OUTCOME}(?=\s*[.,;:)]))"
-)
-TYPED = re.compile(
-    rf"""
-    \b{NUMBER}(?:\s*[%‰٪]|[\s-]*(?:pct|pp)\b)                      # 93 %
-  | \b{NUMBER}[\s-]+per[\s-]?(?:cents?|hundred|mille|centage[\s-]+points?)\b
-  | \b\d+(?:\.\d+)?(?:e[-+−]?\d+\b|\s*[×·]\s*10[⁻⁰¹²³⁴-⁹]+) | \b10⁻[⁰¹²³⁴-⁹]+  # 1e-5
-  | (?<![\w.])\d*[.·٫]\d+(?!\.?\d)                       # 0.93, .9, 1.5x, 0.53s; not 2.11.0
-  | \b\d+,(?!\d{{3}}\b)\d+\b                             # 0,93
-  | [¼-¾⅐-⅞] | (?<![\w/])\d+\s*[/⁄]\s*\d+\b(?!/)         # 28/32
-  | \b(?:zero|nought|{ONE})[\s-]+point[\s-]+(?:zero|{ONE})\b | \bpoint\s+(?:{ONE})\s+(?:{ONE})\b
-  | \b(?:factors?\s+of|by\s+an?\s+factor)\s+{ABOUT}(?!one\b){NUMBER}  # a factor of 3.2
-  | \b(?:{MANY})-?fold\b | \b{NUMBER}[\s-]*(?:fold\b|times\s+(?:{THAN}|the|its|that)\b)
-  | \b{DIGITS}\s*(?:×|x\b)(?!\s*(?:\w\b|[\d{HIDDEN}{BOUND}]))  # 3× faster; not 2 × 3
-  | (?<![\w{HIDDEN}{BOUND}]\ )(?<![\w{HIDDEN}{BOUND}])×\s?\d+        # ×3
-  | \b{NUMBER}\s+points?\s+{THAN} | (?<=\b(?:by|of)\ ){NUMBER}\s+points?\b  # 12 points higher
-  | \b(?:twice|thrice|half)\s+(?:{THAN}|of|the|its|their|that|those)\b  # half the error
-  | \b(?:by|about|nearly|almost|than|roughly|and\s+a)\s+half\b
-  | \b(?:doubl|tripl|quadrupl)(?:e[sd]?|ing)?\b(?!\s+precision)  # double the error
-  | \bhalv(?:ed|ing)\b | (?<!both\ )(?<!two\ )\bhalves\b
-  | \b{NUMBER}(?:\s+{RUNS})?\s+(?:in|out\s+of)\s+(?:every\s+)?(?!one\b){NUMBER}\b  # one in five
-  | (?<!first\ )(?<!last\ )\b\d+\s+of\s+(?:the\s+)?\d+\b             # 28 of 32
-  | \b(?!one\b){NUMBER}\s+of\s+(?:(?:the|our|these)\s+)?{NUMBER}\s+{RUNS}\b   # seven of eight runs
-  | (?<!of\ )\b{NUMBER}\s+(?:of\s+(?:the|our|these|all)\s+)?{TRAINED}  # 28 networks are trained
-  | \bevery\s+(?:other|second|third|\w+th)\s+(?:network|run|seed)\b
-  | \b(?:an?|{ONE})[\s-]+(?:{PART})(?:s\b|(?=\s+(?:{THAN}|of|the|that)\b|\s*(?:[.,;:!?)]|$)))
-  | (?:\b(?:an?|{NUMBER})\s+order|\borders)\s+of\s+magnitude\b
-  | \b(?:an?|{NUMBER})\s+dozens?\b | \b(?:dozen|score|hundred|thousand)s\s+of\s+(?:times|{RUNS})\b
-  | \b(?:nearly|almost|virtually|practically)\s+(?:all|every|none|no)\b | \bvast\s+majority\b
-  | \b{NUMBER}[\s-]+(?:[mµn]s|(?:milli)?sec(?:ond)?s?|minutes?|hours?)\b | \b\d{{1,3}}\s*[mµ]?s\b
-""",
-    re.X | re.I | re.M,
-)
-CHANGED = re.compile(  # falls to 7
-    r"\b(?:gain|los[et]|drop|f[ae]ll|ris|rose|gr[oe]w|shr[aiu]nk|improv|climb|jump|(?:in|de)creas"
-    rf"|reduc|took)\w{{0,4}}\s+(?:(?:by|to|from|of)\s+)?{ABOUT}(?P<value>\d[\d,]*)",
-    re.I,
-)
-DECIMAL = r"\d*\.?\d+"
-SETTING = re.compile(  # what stands before a number that was chosen
-    rf"(?:\b(?:scales?|(?:learning\s+)?step(?:\s+size)?s?|learning\s+rates?)"
-    rf"(?:\s+(?:of|from|is|between))?|(?:\b[^\WpPrR]|{HIDDEN})\s*[=<>≤≥])\s*"
-    rf"(?:{DECIMAL}(?:,\s*(?:and\s+|or\s+)?|\s+(?:and|or|to)\s+))*[-−]?$",
-    re.I,
-)
-LEVEL = re.compile(r"95\s*%\s*(?:confidence\s+)?intervals?\b")  # of all intervals here
 SENTENCE_ENDS = re.compile(r"[.!?][\"”’)*]*\s+")  # abbreviations, too: better one find too many
-BINDING = re.compile(r"\{\{.*?\}\}")
 SINGLE = re.compile(r"\{+ *([A-Za-z_]\w*(?:\.\w+)?(?::[^{}\s]+)?) *\}+")
 TEX_SINGLE = re.compile(r"(?<![_A-Za-z{}])\{ *(\w+) *\}(?!\})")
 PUBLISHED = re.compile(r"\b(?:sample|exact)\(\s*[\"'](\w+)[\"']")
-NUMBER_ALONE = re.compile(r"[-+−\s\d.,/%±≈~<>≤≥=×⁻⁰¹²³⁴-⁹]*\d[-+−\s\d.,/%±×⁻⁰¹²³⁴-⁹]*")
-TEX = {r"\%": "%", r"\,": " ", r"\ ": " ", r"\;": " ", r"\:": " ", r"\!": "", r"\{": "", r"\}": ""}
-TEX |= {r"\times": "×", r"\cdot": "·", r"\pm": "±", r"\approx": "≈", r"\sim": "~", r"\\": " "}
-TEX |= {r"\le": "≤", r"\leq": "≤", r"\ge": "≥", r"\geq": "≥", r"\lt": "<", r"\gt": ">"}
-TEX_WORDS = re.compile(
-    r"\\(?:text\w*|math(?:rm|bf|it|sf|tt)|operatorname|boldsymbol)\s*\{([^{}]*)\}"
-)
-TEX_FRACTION = re.compile(r"\\[dt]?frac(?:(\d)\s*(\d)|\{(\d+)\}\s*\{(\d+)\})")
-RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "+")
-THIN = re.compile(
-    r"(?<=[\d.])[\N{SIX-PER-EM SPACE}-\N{HAIR SPACE}\N{NARROW NO-BREAK SPACE}](?=[\d.])"
-)
-KEPT = ("<super>", "<sub>", "<fraction>")  # characters that are numbers of their own kind
 EXCUSE = re.compile(r'\s*typed\s+("[^"]+"(?:,\s*"[^"]+")*):\s*\S.*')
 READ_OPTIONS = {"caption", "alt", "title"}  # of directives and cells
 READ_MATTER = re.compile(r"description|title")  # in the front matter
-READ_ATTRIBUTES = {"alt", "title", "aria-label", "aria-description", "placeholder", "label"}
 PRINTED = {"", "text", "txt", "none", "console", "output"}  # languages of what is no code
 BLOCKS = {"inline", "table_open", "fence", "colon_fence", "code_block", "html_block"}
 BLOCKS |= {"math_block", "math_block_label", "amsmath"}
@@ -166,10 +90,9 @@ class Passage:
     line: int
     is_cell: bool = False  # of a table: one citation says where its numbers come from
 
-    @property
-    def last(self) -> int:
-        """Its last line."""
-        return self.line + self.text.count("\n")
+    def line_at(self, place: int) -> int:
+        """The line of the source in which a place in the text stands."""
+        return self.line + self.text.count("\n", 0, place)
 
     def around(self, start: int, end: int) -> str:
         """The sentence, or the cell, around a place in the text."""
@@ -211,22 +134,13 @@ def finds(markdown: str) -> list[Find]:
 
 
 def typed_in(passage: Passage) -> Iterator[Find]:
-    """The results typed in a passage that neither a source nor a setting's name excuses."""
-    for found in SINGLE.finditer(passage.text):
-        yield Find(line_of(passage, found), unbound(found))
-    passage = replace(passage, text=SINGLE.sub(BOUND, passage.text))
-    text = passage.text
-    changes = (f for f in CHANGED.finditer(text) if not TYPED.match(text, f.start("value")))
-    for found in (*TYPED.finditer(text), *changes):
-        is_setting = "%" not in found[0] and SETTING.search(text[: found.start()])
-        is_chosen = is_setting or LEVEL.match(text, found.start())
-        if not is_chosen and CITED not in passage.around(*found.span()):
-            yield Find(line_of(passage, found), " ".join(found[found.lastgroup or 0].split()))
-
-
-def line_of(passage: Passage, found: re.Match[str]) -> int:
-    """The line of the source in which something was found."""
-    return passage.line + found.string.count("\n", 0, found.start())
+    """The results typed in a passage that no source excuses, and names in one pair of braces."""
+    for braces in SINGLE.finditer(passage.text):
+        yield Find(passage.line_at(braces.start()), unbound(braces))
+    bound = replace(passage, text=SINGLE.sub(BOUND, passage.text))
+    for start, end, what in results(bound.text):
+        if CITED not in bound.around(start, end):
+            yield Find(bound.line_at(start), what)
 
 
 def unbound(braces: re.Match[str]) -> str:
@@ -302,99 +216,6 @@ def row(tokens: list[Token], env: dict[str, Any], line: int) -> Iterator[Passage
         yield Passage(source + cell, line, is_cell=True)
 
 
-def visible(markdown: str, env: dict[str, Any]) -> str:
-    """What a reader sees of a paragraph, a heading, a cell or a caption."""
-    return legible(BINDING.sub(BOUND, "".join(map(seen, inline(markdown, env)))))
-
-
-def inline(markdown: str, env: dict[str, Any]) -> list[Token]:
-    """The inline tokens of a text."""
-    tokens: list[Token] = []
-    parser().inline.parse(markdown, parser(), env, tokens)
-    return tokens
-
-
-def legible(text: str) -> str:
-    """A text without what nobody sees, in plain characters: "0.93", however it is dressed up."""
-    if text.isascii():
-        return text
-    text = THIN.sub("", "".join(c for c in text if unicodedata.category(c) != "Cf"))
-    return "".join(
-        c if unicodedata.decomposition(c).startswith(KEPT) else unicodedata.normalize("NFKC", c)
-        for c in text
-    )
-
-
-def seen(token: Token) -> str:
-    """What a reader sees of an inline token."""
-    name, content = token.meta.get("name", ""), token.content
-    if token.type in ("softbreak", "hardbreak"):
-        return "\n"
-    if token.type == "math_inline" or name == "math":
-        return formula(content)
-    if token.type == "code_inline":
-        return content if NUMBER_ALONE.fullmatch(content) else CODE
-    if token.type == "text_special" and token.info == "escape":
-        return content.replace("{", CODE)  # braces to be read
-    if token.type == "myst_role":
-        return CITED if name.startswith("cite") else content
-    if token.type == "link_open":
-        cited = CITED if str(token.attrs.get("href", "")).startswith("http") else ""
-        return cited + titled(token)
-    if token.type == "image":
-        return "".join(map(seen, token.children or [])) + titled(token)
-    if token.type == "html_inline":
-        is_comment = content.startswith("<!--")
-        return "\n" * content.count("\n") if is_comment else seen_in_html(content)
-    return content
-
-
-def titled(token: Token) -> str:
-    """The title of a link or picture, which a mouse shows."""
-    return f" {token.attrs['title']} ".replace("\n", " ") if "title" in token.attrs else ""
-
-
-def raised(power: re.Match[str]) -> str:
-    """A power as it is written without TeX."""
-    return (power[1] or power[2]).translate(RAISED)
-
-
-def formula(tex: str) -> str:
-    """A formula as text: its numbers, its words, and a sign for whatever else stands in it."""
-    text = TEX_FRACTION.sub(lambda found: "/".join(filter(None, found.groups())), tex)
-    while text != (text := TEX_WORDS.sub(r"\1", text)):
-        pass
-    text = re.sub(r"\^(?:\{(-?\d+)\}|(\d))", raised, text)
-    text = re.sub(r"_(?:\{[^{}]*\}|\\?\w+)", "", text)
-    text = re.sub(r"\^\{[^{}]*\}|\\(?:[a-zA-Z]+|.)", lambda found: TEX.get(found[0], HIDDEN), text)
-    text = re.sub(r"[{}&$^]", "", text)
-    return text if NUMBER_ALONE.fullmatch(text) else re.sub(r"\d+/\d+", HIDDEN, text)
-
-
-class Html(HTMLParser):
-    """Keeps what people read of HTML: texts, comments, some attributes."""
-
-    seen = ""
-
-    def handle_data(self, data: str) -> None:
-        self.seen += data
-
-    handle_comment = handle_data
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        read = (f" {value} " for name, value in attrs if name in READ_ATTRIBUTES)
-        lines = (self.get_starttag_text() or "").count("\n")
-        self.seen += "".join(read).replace("\n", " ") + "\n" * lines
-
-
-def seen_in_html(written: str) -> str:
-    """The text of HTML with its comments and the attributes that people read."""
-    html = Html()
-    html.feed(written)
-    html.close()
-    return html.seen
-
-
 def html_comments(token: Token, env: dict[str, Any], line: int) -> Iterator[Passage]:
     """The HTML comments in a paragraph: Colab shows them to whoever opens its cell."""
     above = ""
@@ -412,7 +233,7 @@ def option_texts(what: Directive) -> Iterator[Part]:
         if comment := re.fullmatch(r"\s*#(.*)", text):
             below = [p for p in texts if isinstance(p, Passage) and p.line > line]
             nearest = min(below, key=lambda passage: passage.line, default=Passage("", 0))
-            yield from excuses(comment[1], (nearest.line, nearest.last), line)
+            yield from excuses(comment[1], (nearest.line, nearest.line_at(len(nearest.text))), line)
 
 
 def texts_of(written: str, lines: Lines, is_read: Callable[[str], object]) -> Iterator[Part]:
@@ -477,14 +298,11 @@ def sources(root: Path = ROOT) -> list[Path]:
 
 
 def findings(source: Path) -> list[str]:
-    """What a source types by hand, or where it is no text: "book/x.md:12: 0.93" each."""
-    whole = source.read_bytes()
+    """What a source types by hand, "book/x.md:12: 0.93" each; or that it cannot be read."""
     try:
-        found = finds(whole.decode("utf-8"))
-    except UnicodeDecodeError as error:
-        line = whole.count(b"\n", 0, error.start) + 1
-        what = f"is no UTF-8: {whole[error.start : error.end]!r}; save it as UTF-8"
-        found = [Find(line, what)]
+        found = finds(read_text(source))
+    except UnreadableError as error:
+        return [str(error)]
     return [f"{source.parent.name}/{source.name}:{find.line}: {find.what}" for find in found]
 
 

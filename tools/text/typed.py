@@ -1,0 +1,82 @@
+"""Which words and digits of a text are a result: the rules of the lint, as data."""
+
+import re
+from collections.abc import Iterator
+
+from tools.text.seen import BOUND, HIDDEN
+
+ONE = r"one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen"
+TENS = r"twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety"
+MANY = r"hundred|thousand|million|dozen"
+WORD = rf"(?:(?:{TENS})(?:[-\s](?:{ONE}))?|{ONE}|(?:an?|{ONE}|\d+)\s+(?:{MANY}))"
+DIGITS = r"\d(?:[\d,.]*\d)?"
+NUMBER = rf"(?:{DIGITS}|{WORD})"
+ABOUT = r"(?:(?:about|nearly|almost|roughly|around|over|only|just)\s+)?"
+THAN = (
+    r"(?:as|more|less|fewer|better|worse|(?:high|low|larg|small|bigg|great|fast|slow|long|short"
+    r"|deep|wid|steep|clos|near|furth|farth)er)"
+)
+PART = r"third|quarter|fifth|sixth|seventh|eighth|ninth|tenth|hundredth|thousandth"
+RUNS = r"(?:network|run|seed|start|model)s?"
+OUTCOME = (
+    r"(?:(?:are|were|have|had|been|get|got|do|did|can|could|not|never|still|all|that|which|also"
+    r"|even|\w+ly)\s+){0,3}"
+    r"(?:train|learn|reach|fail|stay|solv|converg|diverg|succeed|explod|escap)(?:e|ed|t)?\b"
+)
+TRAINED = (
+    rf"(?:(?:of\s+them|(?:\w+\s+)?{RUNS}(?:\s+\(.*?\))?)\s+{OUTCOME}"
+    rf"(?!\s+(?:\w+\s+)?(?:on|with|from|for|in|at|by)\b)|{OUTCOME}(?=\s*[.,;:)]))"
+)
+TYPED = re.compile(
+    rf"""
+    \b{NUMBER}(?:\s*[%‰٪]|[\s-]*(?:pct|pp)\b)                      # 93 %
+  | \b{NUMBER}[\s-]+per[\s-]?(?:cents?|hundred|mille|centage[\s-]+points?)\b
+  | \b\d+(?:\.\d+)?(?:e[-+−]?\d+\b|\s*[×·]\s*10[⁻⁰¹²³⁴-⁹]+) | \b10⁻[⁰¹²³⁴-⁹]+  # 1e-5
+  | (?<![\w.])\d*[.·٫]\d+(?!\.?\d)                       # 0.93, .9, 1.5x, 0.53s; not 2.11.0
+  | \b\d+,(?!\d{{3}}\b)\d+\b                             # 0,93
+  | [¼-¾⅐-⅞] | (?<![\w/])\d+\s*[/⁄]\s*\d+\b(?!/)         # 28/32
+  | \b(?:zero|nought|{ONE})[\s-]+point[\s-]+(?:zero|{ONE})\b | \bpoint\s+(?:{ONE})\s+(?:{ONE})\b
+  | \b(?:factors?\s+of|by\s+an?\s+factor)\s+{ABOUT}(?!one\b){NUMBER}  # a factor of 3.2
+  | \b(?:{MANY})-?fold\b | \b{NUMBER}[\s-]*(?:fold\b|times\s+(?:{THAN}|the|its|that)\b)
+  | \b{DIGITS}\s*(?:×|x\b)(?!\s*(?:\w\b|[\d{HIDDEN}{BOUND}]))  # 3× faster; not 2 × 3
+  | (?<![\w{HIDDEN}{BOUND}]\ )(?<![\w{HIDDEN}{BOUND}])×\s?\d+        # ×3
+  | \b{NUMBER}\s+points?\s+{THAN} | (?<=\b(?:by|of)\ ){NUMBER}\s+points?\b  # 12 points higher
+  | \b(?:twice|thrice|half)\s+(?:{THAN}|of|the|its|their|that|those)\b  # half the error
+  | \b(?:by|about|nearly|almost|than|roughly|and\s+a)\s+half\b
+  | \b(?:doubl|tripl|quadrupl)(?:e[sd]?|ing)?\b(?!\s+precision)  # double the error
+  | \bhalv(?:ed|ing)\b | (?<!both\ )(?<!two\ )\bhalves\b
+  | \b{NUMBER}(?:\s+{RUNS})?\s+(?:in|out\s+of)\s+(?:every\s+)?(?!one\b){NUMBER}\b  # one in five
+  | (?<!first\ )(?<!last\ )\b\d+\s+of\s+(?:the\s+)?\d+\b             # 28 of 32
+  | \b(?!one\b){NUMBER}\s+of\s+(?:(?:the|our|these)\s+)?{NUMBER}\s+{RUNS}\b   # seven of eight runs
+  | (?<!of\ )\b{NUMBER}\s+(?:of\s+(?:the|our|these|all)\s+)?{TRAINED}  # 28 networks are trained
+  | \bevery\s+(?:other|second|third|\w+th)\s+(?:network|run|seed)\b
+  | \b(?:an?|{ONE})[\s-]+(?:{PART})(?:s\b|(?=\s+(?:{THAN}|of|the|that)\b|\s*(?:[.,;:!?)]|$)))
+  | (?:\b(?:an?|{NUMBER})\s+order|\borders)\s+of\s+magnitude\b
+  | \b(?:an?|{NUMBER})\s+dozens?\b | \b(?:dozen|score|hundred|thousand)s\s+of\s+(?:times|{RUNS})\b
+  | \b(?:nearly|almost|virtually|practically)\s+(?:all|every|none|no)\b | \bvast\s+majority\b
+  | \b{NUMBER}[\s-]+(?:[mµn]s|(?:milli)?sec(?:ond)?s?|minutes?|hours?)\b | \b\d{{1,3}}\s*[mµ]?s\b
+""",
+    re.X | re.I | re.M,
+)
+CHANGED = re.compile(  # falls to 7
+    r"\b(?:gain|los[et]|drop|f[ae]ll|ris|rose|gr[oe]w|shr[aiu]nk|improv|climb|jump|(?:in|de)creas"
+    rf"|reduc|took)\w{{0,4}}\s+(?:(?:by|to|from|of)\s+)?{ABOUT}(?P<value>\d[\d,]*)",
+    re.I,
+)
+DECIMAL = r"\d*\.?\d+"
+SETTING = re.compile(  # what stands before a number that was chosen
+    rf"(?:\b(?:scales?|(?:learning\s+)?step(?:\s+size)?s?|learning\s+rates?)"
+    rf"(?:\s+(?:of|from|is|between))?|(?:\b[^\WpPrR]|{HIDDEN})\s*[=<>≤≥])\s*"
+    rf"(?:{DECIMAL}(?:,\s*(?:and\s+|or\s+)?|\s+(?:and|or|to)\s+))*[-−]?$",
+    re.I,
+)
+LEVEL = re.compile(r"95\s*%\s*(?:confidence\s+)?intervals?\b")  # of all intervals here
+
+
+def results(text: str) -> Iterator[tuple[int, int, str]]:
+    """(start, end, "0.93") of each number that is no setting and no level of the intervals."""
+    changes = (f for f in CHANGED.finditer(text) if not TYPED.match(text, f.start("value")))
+    for found in (*TYPED.finditer(text), *changes):
+        is_setting = "%" not in found[0] and SETTING.search(text[: found.start()])
+        if not is_setting and not LEVEL.match(text, found.start()):
+            yield *found.span(), " ".join(found[found.lastgroup or 0].split())
