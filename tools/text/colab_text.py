@@ -155,7 +155,7 @@ def changes(form: Form, text: str, place: Place) -> Iterator[Change]:
         if form.rule not in TRANSLATIONS:
             raise Refused
         yield from TRANSLATIONS[form.rule](form, text, place)
-    except Refused as error:
+    except (Refused, CitationError) as error:
         yield Fault(place.line, ": ".join(filter(None, (refusal, str(error)))))
 
 
@@ -192,8 +192,7 @@ def html_fault(written: str) -> str | None:
 
 def address_of(form: Form, text: str) -> str:
     """Where a link or a picture leads, as it is written."""
-    start, end = form.target or (0, 0)
-    return text[start:end].removeprefix("<").removesuffix(">")
+    return text[slice(*(form.target or (0, 0)))].removeprefix("<").removesuffix(">")
 
 
 # ---------------------------------------------------------------- links and pictures
@@ -311,21 +310,14 @@ def role(form: Form, text: str, place: Place) -> Iterator[Change]:
     """A citation, a reference, a formula."""
     name, content = form.name, form.content
     if name in ("cite:p", "cite:t"):
-        yield Edit(form.start, form.end, cited(name[-1], content))
+        keys = [key.strip() for key in content.split(",")]
+        yield Edit(form.start, form.end, citation(name[-1], keys))
     elif name in REFERENCES:
         yield Edit(form.start, form.end, referred(name, content, place))
     elif name == "math":
         yield Edit(form.start, form.end, f"${content}$")
     else:
         raise Refused(f"no role {name} is known there")
-
-
-def cited(form: str, keys: str) -> str:
-    """A citation of one or several sources."""
-    try:
-        return citation(form, [key.strip() for key in keys.split(",")])
-    except CitationError as error:
-        raise Refused(str(error)) from None
 
 
 def referred(name: str, content: str, place: Place) -> str:
@@ -386,11 +378,6 @@ def unlabelled(form: Form, text: str, place: Place) -> Iterator[Change]:
     yield Edit(end, form.end, "")
 
 
-def nothing(form: Form, text: str, place: Place) -> Iterator[Change]:
-    """A target or a comment goes."""
-    yield gone(form, text)
-
-
 def gone(form: Form, text: str) -> Edit:
     """A block taken away, and with it the line it stood in.
 
@@ -417,6 +404,6 @@ TRANSLATIONS: dict[str, Callable[[Form, str, Place], Iterator[Change]]] = {
     "fence": block,
     "colon_fence": block,
     "math_block_label": unlabelled,
-    "myst_target": nothing,
-    "myst_line_comment": nothing,
+    "myst_target": lambda form, text, place: iter([gone(form, text)]),
+    "myst_line_comment": lambda form, text, place: iter([gone(form, text)]),
 }
