@@ -29,31 +29,39 @@ TRAINED = (
 )
 TYPED = re.compile(
     rf"""
-    \b{NUMBER}(?:\s*[%‰٪]|[\s-]*(?:pct|pp)\b)                      # 93 %
+    # a share: 93 %, ninety-three per cent, 12 percentage points
+    \b{NUMBER}(?:\s*[%‰٪]|[\s-]*(?:pct|pp)\b)
   | \b{NUMBER}[\s-]+per[\s-]?(?:cents?|hundred|mille|centage[\s-]+points?)\b
-  | \b\d+(?:\.\d+)?(?:e[-+−]?\d+\b|\s*[×·]\s*10[⁻⁰¹²³⁴-⁹]+) | \b10⁻[⁰¹²³⁴-⁹]+  # 1e-5
-  | (?<![\w.])\d*[.·٫]\d+(?!\.?\d)                       # 0.93, .9, 1.5x, 0.53s; not 2.11.0
-  | \b\d+,(?!\d{{3}}\b)\d+\b                             # 0,93
-  | [¼-¾⅐-⅞] | (?<![\w/])\d+\s*[/⁄]\s*\d+\b(?!/)         # 28/32
+    # a power of ten: 1e-5, 2.5 × 10⁻⁵, 10⁻⁵
+  | \b\d+(?:\.\d+)?(?:e[-+−]?\d+\b|\s*[×·]\s*10[⁻⁰¹²³⁴-⁹]+) | \b10⁻[⁰¹²³⁴-⁹]+
+    # a decimal number: 0.93, .9, 1.5x, 0.53s, 0,93, zero point nine; not 2.11.0, 3,000
+  | (?:(?<![\w.])\d*|(?<=[a-z])\d+)[.·٫]\d+(?!\.?\d) | \b\d+,(?!\d{{3}}\b)\d+\b
   | \b(?:zero|nought|{ONE})[\s-]+point[\s-]+(?:zero|{ONE})\b | \bpoint\s+(?:{ONE})\s+(?:{ONE})\b
-  | \b(?:factors?\s+of|by\s+an?\s+factor)\s+{ABOUT}(?!one\b){NUMBER}  # a factor of 3.2
-  | \b(?:{MANY})-?fold\b | \b{NUMBER}[\s-]*(?:fold\b|times\s+(?:{THAN}|the|its|that)\b)
-  | \b{DIGITS}\s*(?:×|x\b)(?!\s*(?:\w\b|[\d{HIDDEN}{BOUND}]))  # 3× faster; not 2 × 3
-  | (?<![\w{HIDDEN}{BOUND}]\ )(?<![\w{HIDDEN}{BOUND}])×\s?\d+        # ×3
-  | \b{NUMBER}\s+points?\s+{THAN} | (?<=\b(?:by|of)\ ){NUMBER}\s+points?\b  # 12 points higher
-  | \b(?:twice|thrice|half)\s+(?:{THAN}|of|the|its|their|that|those)\b  # half the error
-  | \b(?:by|about|nearly|almost|than|roughly|and\s+a)\s+half\b
-  | \b(?:doubl|tripl|quadrupl)(?:e[sd]?|ing)?\b(?!\s+precision)  # double the error
-  | \bhalv(?:ed|ing)\b | (?<!both\ )(?<!two\ )\bhalves\b
-  | \b{NUMBER}(?:\s+{RUNS})?\s+(?:in|out\s+of)\s+(?:every\s+)?(?!one\b){NUMBER}\b  # one in five
-  | (?<!first\ )(?<!last\ )\b\d+\s+of\s+(?:the\s+)?\d+\b             # 28 of 32
-  | \b(?!one\b){NUMBER}\s+of\s+(?:(?:the|our|these)\s+)?{NUMBER}\s+{RUNS}\b   # seven of eight runs
-  | (?<!of\ )\b{NUMBER}\s+(?:of\s+(?:the|our|these|all)\s+)?{TRAINED}  # 28 networks are trained
-  | \bevery\s+(?:other|second|third|\w+th)\s+(?:network|run|seed)\b
+    # a fraction: ½, 28/32, two-thirds, a third of, about half, halved; not a third axis
+  | [¼-¾⅐-⅞] | (?<![\w/])\d+\s*[/⁄]\s*\d+\b(?!/)
   | \b(?:an?|{ONE})[\s-]+(?:{PART})(?:s\b|(?=\s+(?:{THAN}|of|the|that)\b|\s*(?:[.,;:!?)]|$)))
+  | \b(?:by|about|nearly|almost|than|roughly|and\s+a)\s+half\b
+  | \bhalv(?:ed|ing)\b | (?<!both\ )(?<!two\ )\bhalves\b
+    # a factor: three times as fast, tenfold, 3×, ×3, twice the, doubled; not 2 × 3
+  | \b(?:factors?\s+of|by\s+an?\s+factor)\s+{ABOUT}(?!one\b){NUMBER}
+  | \b(?:{MANY})-?fold\b | \b{NUMBER}[\s-]*(?:fold\b|times\s+(?:{THAN}|the|its|that)\b)
+  | \b{DIGITS}\s*(?:×|x\b)(?!\s*(?:\w\b|[\d{HIDDEN}{BOUND}]))
+  | (?<![\w{HIDDEN}{BOUND}]\ )(?<![\w{HIDDEN}{BOUND}])×\s?\d+
+  | \b(?:twice|thrice|half)\s+(?:{THAN}|of|the|its|their|that|those)\b
+  | \b(?:doubl|tripl|quadrupl)(?:e[sd]?|ing)?\b(?!\s+precision)
   | (?:\b(?:an?|{NUMBER})\s+order|\borders)\s+of\s+magnitude\b
+    # points: 12 points higher, by seven points
+  | \b{NUMBER}\s+points?\s+{THAN} | (?<=\b(?:by|of)\ ){NUMBER}\s+points?\b
+    # so many of so many: one in five, 28 of 32, 28 networks are trained, nearly all, a dozen
+  | \b{NUMBER}(?:\s+(?:{RUNS}|failures?|successes))?
+    \s+(?:in|out\s+of)\s+(?:every\s+)?(?!one\b){NUMBER}\b
+  | (?<!first\ )(?<!last\ )\b\d+\s+of\s+(?:the\s+)?\d+\b
+  | \b(?!one\b){NUMBER}\s+of\s+(?:(?:the|our|these)\s+)?{NUMBER}\s+{RUNS}\b
+  | (?<!of\ )\b{NUMBER}\s+(?:of\s+(?:the|our|these|all)\s+)?{TRAINED}
+  | \bevery\s+(?:other|second|third|\w+th)\s+(?:network|run|seed)\b
   | \b(?:an?|{NUMBER})\s+dozens?\b | \b(?:dozen|score|hundred|thousand)s\s+of\s+(?:times|{RUNS})\b
   | \b(?:nearly|almost|virtually|practically)\s+(?:all|every|none|no)\b | \bvast\s+majority\b
+    # a time: 53 ms, ten minutes
   | \b{NUMBER}[\s-]+(?:[mµn]s|(?:milli)?sec(?:ond)?s?|minutes?|hours?)\b | \b\d{{1,3}}\s*[mµ]?s\b
 """,
     re.X | re.I | re.M,
@@ -63,11 +71,11 @@ CHANGED = re.compile(  # falls to 7
     rf"|reduc|took)\w{{0,4}}\s+(?:(?:by|to|from|of)\s+)?{ABOUT}(?P<value>\d[\d,]*)",
     re.I,
 )
-DECIMAL = r"\d*\.?\d+"
-SETTING = re.compile(  # what stands before a number that was chosen
+DECIMAL = r"[-−]?\d*\.?\d+"
+SETTING = re.compile(  # numbers that were chosen, behind their name
     rf"(?:\b(?:scales?|(?:learning\s+)?step(?:\s+size)?s?|learning\s+rates?)"
     rf"(?:\s+(?:of|from|is|between))?|(?:\b[^\WpPrR]|{HIDDEN})\s*[=<>≤≥])\s*"
-    rf"(?:{DECIMAL}(?:,\s*(?:and\s+|or\s+)?|\s+(?:and|or|to)\s+))*[-−]?$",
+    rf"{DECIMAL}(?:(?:,\s*{DECIMAL})*,?\s+(?:and|or|to)\s+{DECIMAL})?",
     re.I,
 )
 LEVEL = re.compile(r"95\s*%\s*(?:confidence\s+)?intervals?\b")  # of all intervals here
@@ -75,8 +83,10 @@ LEVEL = re.compile(r"95\s*%\s*(?:confidence\s+)?intervals?\b")  # of all interva
 
 def results(text: str) -> Iterator[tuple[int, int, str]]:
     """(start, end, "0.93") of each number that is no setting and no level of the intervals."""
+    chosen = [found.span() for found in SETTING.finditer(text)]
     changes = (f for f in CHANGED.finditer(text) if not TYPED.match(text, f.start("value")))
     for found in (*TYPED.finditer(text), *changes):
-        is_setting = "%" not in found[0] and SETTING.search(text[: found.start()])
-        if not is_setting and not LEVEL.match(text, found.start()):
-            yield *found.span(), " ".join(found[found.lastgroup or 0].split())
+        start, end = found.span()
+        is_setting = "%" not in found[0] and any(a <= start < b for a, b in chosen)
+        if not is_setting and not LEVEL.match(text, start):
+            yield start, end, " ".join(found[found.lastgroup or 0].split())
