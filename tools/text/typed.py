@@ -25,7 +25,7 @@ OUTCOME = (
 )
 TRAINED = (
     rf"(?:(?:of\s+them|(?:\w+\s+)?{RUNS}(?:\s+\(.*?\))?)\s+{OUTCOME}"
-    rf"(?!\s+(?:\w+\s+)?(?:on|with|from|for|in|at|by)\b)|{OUTCOME}(?=\s*[.,;:)]))"
+    rf"(?!\s+(?:\w+\s+)?(?:on|with|from|for|in|at|by)\b)|(?!trained\b){OUTCOME}|trained\b(?=\s*[.,;:)]))"
 )
 TYPED = re.compile(
     rf"""
@@ -39,7 +39,8 @@ TYPED = re.compile(
   | \b(?:zero|nought|{ONE})[\s-]+point[\s-]+(?:zero|{ONE})\b | \bpoint\s+(?:{ONE})\s+(?:{ONE})\b
     # a fraction: ½, 28/32, two-thirds, a third of, about half, halved; not a third axis
   | [¼-¾⅐-⅞] | (?<![\w/])\d+\s*[/⁄]\s*\d+\b(?!/)
-  | \b(?:an?|{ONE})[\s-]+(?:{PART})(?:s\b|(?=\s+(?:{THAN}|of|the|that)\b|\s*(?:[.,;:!?)]|$)))
+  | \b(?:an?|{ONE})[\s-]+(?:(?:good|full|mere)\s+)?(?:{PART})
+    (?:s\b|(?=\s+(?:{THAN}|of|the|that)\b|\s*(?:[.,;:!?)]|$)))
   | \b(?:by|about|nearly|almost|than|roughly|and\s+a)\s+half\b
   | \bhalv(?:ed|ing)\b | (?<!both\ )(?<!two\ )\bhalves\b
     # a factor: three times as fast, tenfold, 3×, ×3, twice the, doubled; not 2 × 3
@@ -54,7 +55,7 @@ TYPED = re.compile(
   | \b{NUMBER}\s+points?\s+{THAN} | (?<=\b(?:by|of)\ ){NUMBER}\s+points?\b
     # so many of so many: one in five, 28 of 32, 28 networks are trained, nearly all, a dozen
   | \b{NUMBER}(?:\s+(?:{RUNS}|failures?|successes))?
-    \s+(?:in|out\s+of)\s+(?:every\s+)?(?!one\b){NUMBER}\b
+    \s+(?:in|out\s+of)\s+(?:every\s+)?(?!one\b)(?:{NUMBER}|{MANY})\b
   | (?<!first\ )(?<!last\ )\b\d+\s+of\s+(?:the\s+)?\d+\b
   | \b(?!one\b){NUMBER}\s+of\s+(?:(?:the|our|these)\s+)?{NUMBER}\s+{RUNS}\b
   | (?<!of\ )\b{NUMBER}\s+(?:of\s+(?:the|our|these|all)\s+)?{TRAINED}
