@@ -15,7 +15,7 @@ CODE = "\N{REPLACEMENT CHARACTER}"  # code that is more than a number
 BOUND = "\N{WHITE SQUARE}"  # a binding
 CITED = "\N{REFERENCE MARK}"  # a citation or a link to a source
 BINDING = re.compile(r"\{\{.*?\}\}")
-NUMBER_ALONE = re.compile(r"[-+−\s\d.,/%±≈~<>≤≥=×⁻⁰¹²³⁴-⁹]*\d[-+−\s\d.,/%±×⁻⁰¹²³⁴-⁹]*")
+NUMBER_ALONE = re.compile(r"[-+−\s\d.,/%±≈~<>≤≥=×⁻⁰¹²³⁴-⁹]*\d[-+−\s\d.,/%±×⁻⁰¹²³⁴-⁹e]*")
 TEX = {r"\%": "%", r"\,": " ", r"\ ": " ", r"\;": " ", r"\:": " ", r"\!": "", r"\{": "", r"\}": ""}
 TEX |= {r"\times": "×", r"\cdot": "·", r"\pm": "±", r"\approx": "≈", r"\sim": "~", r"\\": " "}
 TEX |= {r"\le": "≤", r"\leq": "≤", r"\ge": "≥", r"\geq": "≥", r"\lt": "<", r"\gt": ">"}

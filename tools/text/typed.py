@@ -37,8 +37,8 @@ TYPED = re.compile(
     # a decimal number: 0.93, .9, 1.5x, 0.53s, 0,93, zero point nine; not 2.11.0, 3,000
   | (?:(?<![\w.])\d*|(?<=[a-z])\d+)[.·٫]\d+(?!\.?\d) | \b\d+,(?!\d{{3}}\b)\d+\b
   | \b(?:zero|nought|{ONE})[\s-]+point[\s-]+(?:zero|{ONE})\b | \bpoint\s+(?:{ONE})\s+(?:{ONE})\b
-    # a fraction: ½, 28/32, two-thirds, a third of, about half, halved; not a third axis
-  | [¼-¾⅐-⅞] | (?<![\w/])\d+\s*[/⁄]\s*\d+\b(?!/)
+    # a fraction: ½, 28/32, 3:1, two-thirds, a third of, about half, halved; not a third axis
+  | [¼-¾⅐-⅞] | (?<![\w/:])\d+\s*[/⁄:]\s*\d+\b(?![/:])
   | \b(?:an?|{ONE})[\s-]+(?:(?:good|full|mere)\s+)?(?:{PART})
     (?:s\b|(?=\s+(?:{THAN}|of|the|that)\b|\s*(?:[.,;:!?)]|$)))
   | \b(?:by|about|nearly|almost|than|roughly|and\s+a)\s+half\b
@@ -54,7 +54,7 @@ TYPED = re.compile(
     # points: 12 points higher, by seven points
   | \b{NUMBER}\s+points?\s+{THAN} | (?<=\b(?:by|of)\ ){NUMBER}\s+points?\b
     # so many of so many: one in five, 28 of 32, 28 networks are trained, nearly all, a dozen
-  | \b{NUMBER}(?:\s+(?:{RUNS}|failures?|successes))?
+  | \b(?:once|twice|{NUMBER}(?:\s+(?:{RUNS}|times|failures?|successes))?)
     \s+(?:in|out\s+of)\s+(?:every\s+)?(?!one\b)(?:{NUMBER}|{MANY})\b
   | (?<!first\ )(?<!last\ )\b\d+\s+of\s+(?:the\s+)?\d+\b
   | \b(?!one\b){NUMBER}\s+of\s+(?:(?:the|our|these)\s+)?{NUMBER}\s+{RUNS}\b
