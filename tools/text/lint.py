@@ -18,7 +18,7 @@ or the first of its row); behind the name of a setting ("scale 0.9", "step sizes
 0.01", "t = 1.5"); as the level of the intervals ("95 % intervals"); and as the first cell of a
 table's row whose others are bound. `{name}` in one pair of braces is refused: it binds nothing.
 
-What this lint cannot see: a whole number without a unit ("it took 700 updates"), a result without
+What this lint cannot see: a whole number without a unit ("after 700 updates"), a result without
 any number ("most", "better"), one in code, in a text that a cell makes, or written as one of the
 settings above. Those are for the reader of a change. publish refuses a page with a find.
 Exit codes: 0 nothing found, 1 something found, 2 a usage error.
