@@ -6,7 +6,7 @@ import jupytext
 import pytest
 
 from tools.repository import ROOT
-from tools.text.myst import UnreadableError, read_myst, read_with_lines
+from tools.text.myst import UnreadableError, read_with_lines
 
 HEAD = """\
 ---
@@ -85,7 +85,7 @@ def test_sources_are_read_as_jupytext_reads_them_and_each_cell_stands_in_its_lin
 def test_what_cannot_be_read_is_said_with_its_line(source, text, says):
     path = source(text)
     with pytest.raises(UnreadableError) as error:
-        read_myst(path)
+        read_with_lines(path)
     assert str(error.value).startswith(f"{path}, {says}")
     assert "\n" not in str(error.value)
 
@@ -94,7 +94,7 @@ def test_every_fault_is_said(source):
     bad = CELL.replace("[hide-input]", "[hide-input")
     path = source(HEAD + bad + "\n" + CELL + "\n" + bad)
     with pytest.raises(UnreadableError) as error:
-        read_myst(path)
+        read_with_lines(path)
     assert [line.split(": ")[0] for line in str(error.value).split("\n")] == [
         f"{path}, line {number}" for number in (14, 28)
     ]
@@ -110,7 +110,7 @@ def test_what_is_shown_as_a_cell_is_none(source):
 
 def test_a_file_that_is_not_there_is_said(tmp_path):
     with pytest.raises(UnreadableError, match=r"page\.md: cannot be read: No such file"):
-        read_myst(tmp_path / "page.md")
+        read_with_lines(tmp_path / "page.md")
 
 
 def test_what_jupytext_cannot_read_for_another_reason_is_said(source, monkeypatch):
@@ -119,4 +119,4 @@ def test_what_jupytext_cannot_read_for_another_reason_is_said(source, monkeypatc
 
     monkeypatch.setattr(jupytext, "reads", fail)
     with pytest.raises(UnreadableError, match=r"page\.md: is no MyST notebook: 'whatever'"):
-        read_myst(source(HEAD + CELL))
+        read_with_lines(source(HEAD + CELL))

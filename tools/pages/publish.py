@@ -34,6 +34,7 @@ from tools.pages.source import Source
 from tools.pages.stamp import INSTALL, Stamp, check_installed, locked
 from tools.repository import ROOT, ConfigError, course
 from tools.terms import TermsError, terms
+from tools.text.lint import HOW, findings
 
 FORCED = "forced"
 
@@ -301,6 +302,8 @@ def look(paths: Iterable[Path], force: bool) -> tuple[list[tuple[Source, Decisio
     for path in paths:
         try:
             source = sources.read(path)
+            if typed := findings(path):
+                raise PageError("\n".join([*typed, HOW]))
             decision = decide(source, read(source.made), force)
         except PageError as error:
             errors.append(of_page(path, error))

@@ -35,17 +35,8 @@ class BindError(TextError):
     """Bindings that name no published value, or ask for a number it does not have."""
 
 
-def trained(sample: Sample) -> str:
-    """How many networks trained: "6 of 16"."""
-    return f"{len(trained_values(sample))} of {len(sample.values)}"
-
-
-def best(sample: Sample) -> str:
-    """The interval of the networks that trained, or their values where they are few."""
-    return interval(trained_values(sample), sample.fmt)
-
-
 def trained_values(sample: Sample) -> Sequence[float]:
+    """The values of the networks that trained; raises ValueError where nothing says which did."""
     if sample.trained is None:
         raise ValueError(f"{sample.name} has no threshold: give its sample `trained=`")
     return sample.trained_values
@@ -53,11 +44,11 @@ def trained_values(sample: Sample) -> Sequence[float]:
 
 COUNTS: dict[str, Callable[[Sample], str]] = {
     "n": lambda sample: str(len(sample.values)),
-    "trained": trained,
+    "trained": lambda sample: f"{len(trained_values(sample))} of {len(sample.values)}",
 }
 INTERVALS: dict[str, Callable[[Sample], str]] = {
     "interval": lambda sample: interval(sample.values, sample.fmt),
-    "best": best,
+    "best": lambda sample: interval(trained_values(sample), sample.fmt),
 }
 NUMBERS: dict[str, Callable[[Sequence[float]], float]] = {
     "mean": mean,

@@ -12,7 +12,7 @@ from urllib.parse import quote
 from tools.repository import ROOT
 
 if TYPE_CHECKING:
-    from pybtex.database import BibliographyData, Entry, Person
+    from pybtex.database import Entry, Person
 
 REFERENCES = ROOT / "references.bib"
 NAMED_BY = ("title", "organization", "institution", "key")  # a source without authors or editors
@@ -45,17 +45,12 @@ def citation(form: str, keys: list[str], references: Path = REFERENCES) -> str:
 
 @cache
 def sources(references: Path) -> "dict[str, Entry]":
-    """The entries of a file of references by their keys."""
-    return dict(read(references).entries)
-
-
-def read(references: Path) -> "BibliographyData":
-    """A file of references; raises CitationError if it is none."""
+    """The entries of a file of references by their keys; raises CitationError if it is none."""
     from pybtex.database import parse_string
     from pybtex.exceptions import PybtexError
 
     try:
-        return parse_string(references.read_text(encoding="utf-8"), "bibtex")
+        return dict(parse_string(references.read_text(encoding="utf-8"), "bibtex").entries)
     except (PybtexError, UnicodeDecodeError) as error:
         raise CitationError(f"{references.name}: {error}") from None
 

@@ -152,14 +152,11 @@ def changes(form: Form, text: str, place: Place) -> Iterator[Change]:
         return
     refusal = f"{what}, which Colab cannot show: {line_at(text, form.start).strip()!r}"
     try:
-        yield from TRANSLATIONS.get(form.rule, refused)(form, text, place)
-    except Refused as error:
+        if form.rule not in TRANSLATIONS:
+            raise Refused
+        yield from TRANSLATIONS[form.rule](form, text, place)
+    except (Refused, CitationError) as error:
         yield Fault(place.line, ": ".join(filter(None, (refusal, str(error)))))
-
-
-def refused(form: Form, text: str, place: Place) -> Iterator[Change]:
-    """Nothing in Colab says the same as this form."""
-    raise Refused
 
 
 def unknown(form: Form, text: str) -> str | None:
@@ -195,8 +192,7 @@ def html_fault(written: str) -> str | None:
 
 def address_of(form: Form, text: str) -> str:
     """Where a link or a picture leads, as it is written."""
-    start, end = form.target or (0, 0)
-    return text[start:end].removeprefix("<").removesuffix(">")
+    return text[slice(*(form.target or (0, 0)))].removeprefix("<").removesuffix(">")
 
 
 # ---------------------------------------------------------------- links and pictures
@@ -314,21 +310,14 @@ def role(form: Form, text: str, place: Place) -> Iterator[Change]:
     """A citation, a reference, a formula."""
     name, content = form.name, form.content
     if name in ("cite:p", "cite:t"):
-        yield Edit(form.start, form.end, cited(name[-1], content))
+        keys = [key.strip() for key in content.split(",")]
+        yield Edit(form.start, form.end, citation(name[-1], keys))
     elif name in REFERENCES:
         yield Edit(form.start, form.end, referred(name, content, place))
     elif name == "math":
         yield Edit(form.start, form.end, f"${content}$")
     else:
         raise Refused(f"no role {name} is known there")
-
-
-def cited(form: str, keys: str) -> str:
-    """A citation of one or several sources."""
-    try:
-        return citation(form, [key.strip() for key in keys.split(",")])
-    except CitationError as error:
-        raise Refused(str(error)) from None
 
 
 def referred(name: str, content: str, place: Place) -> str:
@@ -378,7 +367,7 @@ def quotation(what: Directive, title: str, body: str) -> str:
 
 def figure(what: Directive, caption: str, place: Place) -> str:
     """A picture above its caption."""
-    alt = next((line[4:].strip() for line in what.options.lines if line.startswith("alt:")), "")
+    alt = what.option("alt")
     url = what.title if ELSEWHERE.match(what.title) else file_address(what.title, place)
     return f"![{alt}]({url})\n\n**Figure.** {caption}".rstrip()
 
@@ -387,11 +376,6 @@ def unlabelled(form: Form, text: str, place: Place) -> Iterator[Change]:
     """A formula without its label."""
     end = text.rindex("$$", form.start, form.end) + 2
     yield Edit(end, form.end, "")
-
-
-def nothing(form: Form, text: str, place: Place) -> Iterator[Change]:
-    """A target or a comment goes."""
-    yield gone(form, text)
 
 
 def gone(form: Form, text: str) -> Edit:
@@ -420,6 +404,6 @@ TRANSLATIONS: dict[str, Callable[[Form, str, Place], Iterator[Change]]] = {
     "fence": block,
     "colon_fence": block,
     "math_block_label": unlabelled,
-    "myst_target": nothing,
-    "myst_line_comment": nothing,
+    "myst_target": lambda form, text, place: iter([gone(form, text)]),
+    "myst_line_comment": lambda form, text, place: iter([gone(form, text)]),
 }

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-import yaml
 from mdit_py_plugins.anchors.index import slugify
 
-from tools.text.markdown import Directive, Form, Lines, forms, lines_of, parsed
+from tools.text.markdown import Lines, forms, lines_of, parsed
 
 FOLDERS = ("book", "exercises", "solutions")  # of the pages
 EQUATION = "equation"  # the only thing with a label that has no caption
@@ -55,34 +54,10 @@ def page_labels(page: str, lines: Lines) -> dict[str, Label]:
             found[form.name] = Label(page, line, EQUATION)
         elif form.rule == "myst_target":
             found[form.content] = Label(page, line, heading_below(lines, line))
-        elif form.directive and (name := option(form, "name")):
-            caption = option(form, "caption") or form.directive.title
-            found[name] = Label(page, line, EQUATION if is_equation(form.directive) else caption)
+        elif (what := form.directive) and (name := what.option("name")):
+            caption = EQUATION if what.name == "math" else what.option("caption") or what.title
+            found[name] = Label(page, line, caption)
     return found
-
-
-def is_equation(directive: Directive) -> bool:
-    """Whether a directive is an equation of its own."""
-    return directive.name == "math"
-
-
-def option(form: Form, key: str) -> str:
-    """An option of a directive, also one that lies within others (`mystnb: figure: name:`)."""
-    if form.directive is None:
-        return ""
-    try:
-        return within(yaml.safe_load(form.directive.options.text), key)
-    except yaml.YAMLError:
-        return ""
-
-
-def within(options: object, key: str) -> str:
-    """The first value of a key in nested options."""
-    if not isinstance(options, dict):
-        return ""
-    if isinstance(options.get(key), str):
-        return str(options[key])
-    return next((found for each in options.values() if (found := within(each, key))), "")
 
 
 def heading_below(lines: Lines, line: int) -> str:

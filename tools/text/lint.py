@@ -2,21 +2,25 @@ r"""No result is typed by hand: prose binds it with {{name}}, and publish fills 
 
     python -m tools.text.lint [SOURCES]
 
-Reads what readers see of a page: paragraphs, headings, lists, tables, notes, footnotes, captions,
-alternative texts, descriptions, HTML and its comments. What may be typed all the same is said in a
-comment right above its paragraph, item or table, or among the options of its cell, where neither
-the site nor Colab shows it; one that excuses nothing (any more) is refused:
+Reads what readers see of a page: paragraphs, headings, lists, tables, notes, footnotes, formulas,
+captions, alternative texts, titles, descriptions, HTML and its comments, code blocks that name no
+language. What may be typed all the same is said in a comment right above its paragraph, item or
+table, or above its line among the options of a cell, where neither the site nor Colab shows it:
 
     % typed "0.75", "0.90": what the task asks for, chosen
     :  # typed "0.9": where the dots lie, by eye
 
-A number needs no exception where its sentence (in a table: its row) cites a source or links to one;
-behind the name of a setting ("scale 0.9", "step sizes from 0.001 to 0.01", "t = 1.5"); as the level
-of an interval ("95 % intervals"); and as the first cell of a table's row whose others are bound.
+An exception excuses what it names once: what stands there twice is named twice. One that excuses
+nothing (any more) is refused.
 
-What this lint cannot see: a whole number without a unit ("it took 700 updates"), a result without
-any number ("nearly all", "better"), one in code, in a formula that is more than a number, in a text
-that a cell makes, or written as one of the settings above. Those are for the reader of a change.
+A number needs no exception where its sentence cites a source or links to one (in a table: its cell,
+or the first of its row); behind the name of a setting ("scale 0.9", "step sizes from 0.001 to
+0.01", "t = 1.5"); as the level of the intervals ("95 % intervals"); and as the first cell of a
+table's row whose others are bound. `{name}` in one pair of braces is refused: it binds nothing.
+
+What this lint cannot see: a whole number without a unit ("after 700 updates"), a result without
+any number ("most", "better"), one in code, in a text that a cell makes, or written as one of the
+settings above. Those are for the reader of a change. publish refuses a page with a find.
 Exit codes: 0 nothing found, 1 something found, 2 a usage error.
 """
 
@@ -24,7 +28,7 @@ import argparse
 import re
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -32,55 +36,42 @@ import yaml
 from markdown_it.token import Token
 
 from tools.repository import ROOT
-from tools.text.markdown import VERBATIM, Directive, Lines, directive, lines_of, parsed, parser
+from tools.text.markdown import (
+    MATHS,
+    VERBATIM,
+    Directive,
+    Lines,
+    directive,
+    forms,
+    lines_of,
+    parsed,
+)
+from tools.text.myst import UnreadableError, read_text
+from tools.text.seen import (
+    BOUND,
+    CITED,
+    NUMBER_ALONE,
+    formula,
+    inline,
+    legible,
+    seen,
+    seen_in_html,
+    visible,
+)
+from tools.text.typed import results
 
-ONE = r"one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen"
-TENS = r"twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety"
-WORD = rf"(?:(?:{TENS})(?:[-\s](?:{ONE}))?|{ONE}|(?:an?|{ONE})\s+(?:hundred|thousand))"
-NUMBER = rf"(?:\d[\d,.]*|{WORD})"
-THAN = (
-    r"(?:as|more|less|fewer|better|worse|higher|lower|larger|smaller|faster|slower|longer|shorter)"
-)
-DID = r"(?:(?:have|had)\s+)?(?:train|learn|reach|fail|stay)(?:ed)?\b(?!\s+(?:on|with|from)\b)"
-TYPED = re.compile(
-    rf"""
-    \b{NUMBER}(?:\s*%|[\s-]+per[\s-]?cent\b)             # 93 %, ninety-three per cent
-  | \b\d+(?:\.\d+)?(?:e[-+−]?\d+\b|\s*[×·]\s*10[⁻⁰¹²³⁴-⁹]+)  # 1e-5, 2.5 × 10⁻⁵
-  | (?<![\w.])\d*[.·]\d+(?![.\d]*\w)                     # 0.93, .9
-  | \b0,\d+                                              # 0,93
-  | [½⅓⅔¼¾]
-  | \bfactors?\s+of\s+(?:(?:about|nearly|over)\s+)?(?!one\b){NUMBER}  # a factor of 3.2
-  | \b{NUMBER}[\s-]*(?:-?fold\b|times\s+(?:{THAN}|the|its|that)\b)    # three times as fast
-  | \b{NUMBER}\s+percentage\s+points?
-  | \b{NUMBER}\s+points?\s+{THAN}                        # 12 points higher
-  | \b(?:twice|thrice|half)\s+(?:{THAN}|the|its)\b       # half the error
-  | \b(?:double|triple|quadruple)[sd]?\b(?!\s+precision) # double the error
-  | \bhalved\b | (?<!both\ )(?<!two\ )\bhalves\b
-  | \b{WORD}\s+(?:in|out\s+of)\s+(?!one\b){NUMBER}\b     # one in five
-  | (?<!first\ )(?<!last\ )\b\d+\s+(?:in|of|out\s+of)\s+(?:the\s+)?\d+\b  # 28 of 32
-  | (?<!of\ )\b{NUMBER}\s+(?:networks|runs|seeds)\s+{DID}  # 28 networks trained
-  | \b(?:an?|{ONE})[\s-]+(?:third|quarter|fifth|sixth|eighth|tenth)s?\s+of\b
-""",
-    re.X | re.I,
-)
-HIDDEN = "\N{OBJECT REPLACEMENT CHARACTER}"  # code or maths
-BOUND = "\N{WHITE SQUARE}"  # a binding
-CITED = "\N{REFERENCE MARK}"  # a citation or a link to a source
-DECIMAL = r"\d*\.?\d+"
-SETTING = re.compile(  # what stands before a number that was chosen
-    rf"(?:\b(?:scales?|(?:learning\s+)?step(?:\s+size)?s?|learning\s+rates?)"
-    rf"(?:\s+(?:of|from|is|between))?|(?:\b\w|{HIDDEN})\s*[=<>≤≥])\s*"
-    rf"(?:{DECIMAL}(?:,\s*(?:and\s+|or\s+)?|\s+(?:and|or|to)\s+))*[-−]?$",
-    re.I,
-)
-LEVEL = re.compile(r"\s*(?:confidence\s+)?intervals?\b")  # what stands behind it
 SENTENCE_ENDS = re.compile(r"[.!?][\"”’)*]*\s+")  # abbreviations, too: better one find too many
-BINDING = re.compile(r"\{\{.*?\}\}")
-NUMBER_ALONE = re.compile(r"\s*[-+−]?[\d.,]+(?:\s*%)?\s*")  # a formula, a table's cell
-UNSEEN = re.compile("[\N{ZERO WIDTH SPACE}-\N{RIGHT-TO-LEFT MARK}\N{WORD JOINER}\N{SOFT HYPHEN}]")
+SINGLE = re.compile(r"\{+ *([A-Za-z_]\w*(?:\.\w+)?(?::[^{}\s]+)?) *\}+")
+TEX_SINGLE = re.compile(r"(?<![_A-Za-z{}])\{ *(\w+) *\}(?!\})")
+PUBLISHED = re.compile(r"\b(?:sample|exact)\(\s*[\"'](\w+)[\"']")
 EXCUSE = re.compile(r'\s*typed\s+("[^"]+"(?:,\s*"[^"]+")*):\s*\S.*')
 READ_OPTIONS = {"caption", "alt", "title"}  # of directives and cells
 READ_MATTER = re.compile(r"description|title")  # in the front matter
+PRINTED = {"", "text", "txt", "none", "console", "output"}  # languages of what is no code
+BLOCKS = {"inline", "table_open", "fence", "colon_fence", "code_block", "html_block"}
+BLOCKS |= {"math_block", "math_block_label", "amsmath"}
+WHOLE = VERBATIM | {"table", "figure"}  # directives in which no exception can stand
+HOW = 'Bind a result, {{name}}, or say right above why it may be typed: % typed "0.75": chosen'
 
 
 @dataclass(frozen=True)
@@ -97,11 +88,15 @@ class Passage:
 
     text: str
     line: int
-    is_row: bool = False  # of a table: one citation says where its numbers come from
+    is_cell: bool = False  # of a table: one citation says where its numbers come from
+
+    def line_at(self, place: int) -> int:
+        """The line of the source in which a place in the text stands."""
+        return self.line + self.text.count("\n", 0, place)
 
     def around(self, start: int, end: int) -> str:
-        """The sentence, or the row, around a place in the text."""
-        if self.is_row:
+        """The sentence, or the cell, around a place in the text."""
+        if self.is_cell:
             return self.text
         ends = [found.end() for found in SENTENCE_ENDS.finditer(self.text)]
         first = max((place for place in ends if place <= start), default=0)
@@ -110,7 +105,7 @@ class Passage:
 
 @dataclass(frozen=True)
 class Excuse:
-    """What may be typed in some lines of a source."""
+    """What may be typed once in some lines of a source."""
 
     line: int
     what: str
@@ -124,26 +119,43 @@ class Excuse:
 
 def finds(markdown: str) -> list[Find]:
     """What a page's source types by hand, and the exceptions in it that excuse nothing."""
-    found = list(parts(lines_of(markdown)))
+    lines = lines_of(markdown)
+    found = list(parts(lines))
     typed = [find for part in found if isinstance(part, Passage) for find in typed_in(part)]
-    excused = [part for part in found if isinstance(part, Excuse)]
-    left = [find for find in typed if not any(excuse.covers(find) for excuse in excused)]
-    idle = [
-        Find(excuse.line, f'the exception "{excuse.what}" excuses nothing right below it')
-        for excuse in excused
-        if not any(map(excuse.covers, typed))
-    ]
     faults = [part for part in found if isinstance(part, Find)]
-    return sorted({*left, *idle, *faults}, key=lambda find: (find.line, find.what))
+    for excuse in (part for part in found if isinstance(part, Excuse)):
+        if find := next(filter(excuse.covers, typed), None):
+            typed.remove(find)
+        else:
+            what = f'the exception "{excuse.what}" excuses nothing (more) right below it'
+            faults.append(Find(excuse.line, what))
+    faults += unbound_in_formulas(lines)
+    return sorted({*typed, *faults}, key=lambda find: (find.line, find.what))
 
 
 def typed_in(passage: Passage) -> Iterator[Find]:
-    """The results typed in a passage that neither a source nor a setting's name excuses."""
-    for found in TYPED.finditer(passage.text):
-        before, behind = passage.text[: found.start()], passage.text[found.end() :]
-        is_chosen = SETTING.search(before) or LEVEL.match(behind)
-        if not is_chosen and CITED not in passage.around(*found.span()):
-            yield Find(passage.line + before.count("\n"), " ".join(found[0].split()))
+    """The results typed in a passage that no source excuses, and names in one pair of braces."""
+    for braces in SINGLE.finditer(passage.text):
+        yield Find(passage.line_at(braces.start()), unbound(braces))
+    bound = replace(passage, text=SINGLE.sub(BOUND, passage.text))
+    for start, end, what in results(bound.text):
+        if CITED not in bound.around(start, end):
+            yield Find(bound.line_at(start), what)
+
+
+def unbound(braces: re.Match[str]) -> str:
+    """What is wrong with one pair of braces."""
+    return f"{braces[0]} binds nothing: write {{{{{braces[1]}}}}}; braces to be read: \\{{"
+
+
+def unbound_in_formulas(lines: Lines) -> Iterator[Find]:
+    """Published names in one pair of braces; other braces in formulas are TeX's."""
+    names = set(PUBLISHED.findall(lines.text))
+    for form in forms(lines, deep=True):
+        for found in TEX_SINGLE.finditer(form.content) if form.is_maths else ():
+            if found[1] in names:
+                line = lines.text.count("\n", 0, form.start) + 1
+                yield Find(line + form.content.count("\n", 0, found.start()), unbound(found))
 
 
 # ---------------------------------------------------------------- what readers see
@@ -157,90 +169,74 @@ def parts(lines: Lines) -> Iterator[Part]:
     for number, token in enumerate(tokens):
         line = lines.numbers[token.map[0]] if token.map else 0
         if token.type == "tr_open":
-            yield row(tokens[number:], env, line)
+            yield from row(tokens[number:], env, line)
         elif token.type == "inline" and tokens[number - 1].type not in ("th_open", "td_open"):
             yield Passage(visible(token.content, env), line)
-        elif token.type in ("fence", "colon_fence") and (what := directive(lines, token)):
-            yield Passage(visible(what.title, {}), line)
-            yield from option_texts(what)
-            yield from () if what.name in VERBATIM else parts(what.body)
+        elif token.type in ("fence", "colon_fence"):
+            yield from fenced(lines, token, line)
+        elif token.type in MATHS:
+            yield Passage(formula(token.content), line)
+        elif token.type == "code_block":
+            yield Passage(legible(token.content), line)
         elif token.type == "html_block":
-            yield Passage(seen_in_html(token.content), line)
+            yield Passage(legible(seen_in_html(token.content)), line)
         elif token.type == "front_matter":
-            matter = lines.part(1)
-            yield from texts_of(token.content, matter, lambda key: bool(READ_MATTER.search(key)))
+            yield from texts_of(token.content, lines.part(1), READ_MATTER.search)
         elif token.type == "myst_line_comment":
             yield from excuses(token.content, block_below(tokens, number, lines), line)
         if token.type == "inline":
             yield from html_comments(token, env, line)
 
 
-def row(tokens: list[Token], env: dict[str, Any], line: int) -> Passage:
-    """A row of a table; a number alone before bound ones says what was chosen."""
-    cells = []
-    for token in tokens:
-        if token.type == "tr_close":
-            break
-        if token.type == "inline":
-            cells.append(visible(token.content, env))
+def fenced(lines: Lines, token: Token, line: int) -> Iterator[Part]:
+    """What is read of a directive, or of a block of code that is none."""
+    what = directive(lines, token)
+    if what is None:
+        if token.info.strip() in PRINTED:
+            yield Passage(legible(token.content), line + 1)
+        return
+    yield Passage(visible(what.title, {}), line)
+    yield from option_texts(what)
+    if what.name == "math":
+        yield Passage(formula(what.body.text), line + 1)
+    elif what.name not in VERBATIM:
+        yield from parts(what.body)
+
+
+def row(tokens: list[Token], env: dict[str, Any], line: int) -> Iterator[Passage]:
+    """The cells of a table's row; a number alone before bound ones says what was chosen.
+
+    A citation excuses its cell; one in the first cell, which names the row, all of them.
+    """
+    row = tokens[: next(n for n, token in enumerate(tokens) if token.type == "tr_close")]
+    cells = [visible(token.content, env) for token in row if token.type == "inline"]
     is_named = NUMBER_ALONE.fullmatch(cells[0]) and BOUND in "".join(cells[1:])
-    return Passage(" | ".join(cells[1:] if is_named else cells), line, is_row=True)
-
-
-def visible(markdown: str, env: dict[str, Any]) -> str:
-    """What a reader sees of a paragraph, a heading, a cell or a caption."""
-    tokens: list[Token] = []
-    parser().inline.parse(markdown, parser(), env, tokens)
-    return UNSEEN.sub("", BINDING.sub(BOUND, "".join(map(seen, tokens))))
-
-
-def seen(token: Token) -> str:
-    """What a reader sees of an inline token."""
-    if token.type in ("softbreak", "hardbreak"):
-        return "\n"
-    if token.type == "math_inline":
-        number = token.content.replace(r"\%", "%").replace(r"\,", " ")
-        return number if NUMBER_ALONE.fullmatch(number) else HIDDEN
-    if token.type == "code_inline":
-        return HIDDEN
-    if token.type == "myst_role":
-        return CITED if token.meta["name"].startswith("cite") else token.content
-    if token.type == "link_open":
-        return CITED if str(token.attrs.get("href", "")).startswith("http") else ""
-    if token.type == "image":
-        return "".join(map(seen, token.children or []))
-    if token.type == "html_inline":
-        return "" if token.content.startswith("<!--") else seen_in_html(token.content)
-    return token.content
-
-
-def seen_in_html(written: str) -> str:
-    """The text of HTML with its comments and the attributes that people read."""
-    tag = re.compile(r"</?\w(?:\"[^\"]*\"|'[^']*'|[^'\">])*>")
-    attribute = re.compile(r"\b(?:alt|title|aria-label)\s*=\s*(\"[^\"]*\"|'[^']*')", re.I)
-    return tag.sub(lambda found: " ".join(attribute.findall(found[0])), written)
+    source = CITED if CITED in cells[0] else ""
+    for cell in cells[1:] if is_named else cells:
+        yield Passage(source + cell, line, is_cell=True)
 
 
 def html_comments(token: Token, env: dict[str, Any], line: int) -> Iterator[Passage]:
     """The HTML comments in a paragraph: Colab shows them to whoever opens its cell."""
-    tokens: list[Token] = []
-    parser().inline.parse(token.content, parser(), env, tokens)
-    for each in tokens:
+    above = ""
+    for each in inline(token.content, env):
         if each.type == "html_inline" and each.content.startswith("<!--"):
-            before = token.content.split(each.content)[0].count("\n")
-            yield Passage(each.content, line + before)
+            yield Passage(legible(each.content), line + above.count("\n"))
+        above += seen(each)
 
 
 def option_texts(what: Directive) -> Iterator[Part]:
     """The captions and alternative texts among a directive's or a cell's options."""
-    yield from texts_of(what.options.text, what.options, READ_OPTIONS.__contains__)
-    numbers = what.options.numbers
-    for line, text in zip(numbers, what.options.lines):
+    texts = list(texts_of(what.options.text, what.options, READ_OPTIONS.__contains__))
+    yield from texts
+    for line, text in zip(what.options.numbers, what.options.lines):
         if comment := re.fullmatch(r"\s*#(.*)", text):
-            yield from excuses(comment[1], (numbers[0], numbers[-1]), line)
+            below = [p for p in texts if isinstance(p, Passage) and p.line > line]
+            nearest = min(below, key=lambda passage: passage.line, default=Passage("", 0))
+            yield from excuses(comment[1], (nearest.line, nearest.line_at(len(nearest.text))), line)
 
 
-def texts_of(written: str, lines: Lines, is_read: Callable[[str], bool]) -> Iterator[Part]:
+def texts_of(written: str, lines: Lines, is_read: Callable[[str], object]) -> Iterator[Part]:
     """The texts in YAML whose keys say that people read them; or why it is no YAML."""
     try:
         nodes = [yaml.compose(written, yaml.SafeLoader)]
@@ -267,10 +263,17 @@ def scalar(node: yaml.ScalarNode, written: str) -> str:
 
 
 def block_below(tokens: list[Token], number: int, lines: Lines) -> tuple[int, int]:
-    """The first and the last line of the block after a comment; (0, 0) if there is none."""
+    """The first and the last line of the block after a comment; (0, 0) if there is none.
+
+    Of a list it is its first paragraph; of a note, its title.
+    """
     for token in tokens[number + 1 :]:
-        if token.nesting >= 0 and token.map and token.type != "myst_line_comment":
-            return lines.numbers[token.map[0]], lines.numbers[token.map[1] - 1]
+        if token.type in BLOCKS and token.map:
+            first, last = token.map
+            what = directive(lines, token) if "fence" in token.type else None
+            if what and what.name not in WHOLE:
+                last = first + 1 + len(what.options.lines)
+            return lines.numbers[first], lines.numbers[last - 1]
     return 0, 0
 
 
@@ -279,7 +282,7 @@ def excuses(comment: str, block: tuple[int, int], first: int) -> Iterator[Part]:
     for line, text in enumerate(comment.split("\n"), first):
         if excuse := EXCUSE.fullmatch(text):
             for what in re.findall('"([^"]+)"', excuse[1]):
-                yield Excuse(line, what, *block)
+                yield Excuse(line, " ".join(legible(what).split()), *block)
         elif re.match(r"\s*typed\b", text):
             yield Find(
                 line, f'{text.strip()!r} is no exception; write: typed "0.75": why it may be'
@@ -294,14 +297,13 @@ def sources(root: Path = ROOT) -> list[Path]:
     return sorted([*(root / "book").glob("*.md"), *(root / "solutions").glob("*.md")])
 
 
-def finds_in(source: Path) -> list[Find]:
-    """What a source types by hand; or where it is no text."""
-    whole = source.read_bytes()
+def findings(source: Path) -> list[str]:
+    """What a source types by hand, "book/x.md:12: 0.93" each; or that it cannot be read."""
     try:
-        return finds(whole.decode("utf-8"))
-    except UnicodeDecodeError as error:
-        line = whole.count(b"\n", 0, error.start) + 1
-        return [Find(line, f"is no UTF-8: {whole[error.start : error.end]!r}; save it as UTF-8")]
+        found = finds(read_text(source))
+    except UnreadableError as error:
+        return [str(error)]
+    return [f"{source.parent.name}/{source.name}:{find.line}: {find.what}" for find in found]
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -313,12 +315,8 @@ def main(arguments: list[str] | None = None) -> int:
     wanted = command.parse_args(arguments).sources or sources()
     if missing := [source for source in wanted if not source.is_file()]:
         command.error(f"there is no file {missing[0]}")
-    found = [
-        f"{source.parent.name}/{source.name}:{find.line}: {find.what}"
-        for source in wanted
-        for find in finds_in(source)
-    ]
-    print(*found, sep="\n", end="\n" * bool(found))
+    found = [line for source in wanted for line in findings(source)]
+    print(*found, *[HOW] * bool(found), sep="\n", end="\n" * bool(found))
     return int(bool(found))
 
 

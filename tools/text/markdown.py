@@ -99,6 +99,19 @@ class Directive:
     options: Lines  # without the colon that each begins with
     body: Lines
 
+    def option(self, key: str) -> str:
+        """An option's text, also of one within others (`mystnb: figure: name:`); "" if none."""
+        try:
+            options = [yaml.safe_load(self.options.text)]
+        except yaml.YAMLError:
+            return ""
+        for each in options:  # grows
+            if isinstance(each, dict):
+                if isinstance(each.get(key), str):
+                    return str(each[key])
+                options += each.values()
+        return ""
+
 
 @dataclass(frozen=True)
 class Form:
@@ -169,7 +182,11 @@ def forms(lines: Lines, deep: bool = False) -> list[Form]:
     """The forms of a text in their order; `deep` also those inside of directives."""
     tokens, env = parsed(lines)
     cells: dict[int, int] = {}  # how far the cells of a table's row have been found
-    found = [definition(lines, *reference["map"]) for reference in references(env)]
+    links = [*env.get("references", {}).values(), *env.get("duplicate_refs", [])]
+    found = [
+        Form("definition", lines.starts[first], lines.end(last - 1))
+        for first, last in (link["map"] for link in links)
+    ]
     for number, token in enumerate(tokens):
         if token.type == "inline":
             if is_task(tokens, number):
@@ -180,16 +197,6 @@ def forms(lines: Lines, deep: bool = False) -> list[Form]:
             form = block(lines, token, token.type)
             found += [form, *(inside(form.directive) if deep and form.directive else [])]
     return sorted(found, key=lambda form: (form.start, -form.end))
-
-
-def references(env: dict[str, Any]) -> list[dict[str, Any]]:
-    """The definitions of links that the parser met."""
-    return [*env.get("references", {}).values(), *env.get("duplicate_refs", [])]
-
-
-def definition(lines: Lines, first: int, last: int) -> Form:
-    """A link's definition, `[name]: address`."""
-    return Form("definition", lines.starts[first], lines.end(last - 1))
 
 
 def is_task(tokens: list[Token], number: int) -> bool:

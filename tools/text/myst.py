@@ -8,18 +8,14 @@ from typing import Any
 import yaml
 from nbformat import NotebookNode
 
-CODE_CELL = "{code-cell}"
+from tools.text.markdown import directive, lines_of, parsed
+
 QUOTES = "a text with a colon, a quote or a bracket in it stands in quotes"
 BRACES = 'write them like +++ {"text": "q1"}'
 
 
 class UnreadableError(ValueError):
     """A source is no MyST notebook. The message has a line "FILE, line N: …" for each fault."""
-
-
-def read_myst(path: Path) -> NotebookNode:
-    """The notebook that a .md file describes. Raises UnreadableError."""
-    return read_with_lines(path)[0]
 
 
 def read_with_lines(path: Path) -> tuple[NotebookNode, list[int]]:
@@ -73,26 +69,18 @@ def begins(lines: list[str], start: int, source: str) -> int:
 
 def unreadable(text: str) -> Iterator[tuple[int, str]]:
     """(line, what is wrong and what to do) of each bad front matter or options of a cell."""
-    from jupytext.myst import get_parser
-
-    for token in get_parser().parse(text + "\n"):
+    lines = lines_of(text)
+    for token in parsed(lines)[0]:
         line = (token.map or [0])[0] + 1
         if token.type == "front_matter":
             yield from fault_of_yaml("the front matter", token.content, line + 1)
-        elif token.type == "fence" and not token.level and token.info.startswith(CODE_CELL):
-            yield from fault_of_yaml("the cell's options", *options(token.content, line + 1))
-        elif token.type == "myst_block_break" and not token.level and token.content:
+        elif token.level:
+            continue
+        elif (what := directive(lines, token)) and what.name == "code-cell":
+            first = next(iter(what.options.numbers), line + 1)
+            yield from fault_of_yaml("the cell's options", what.options.text, first)
+        elif token.type == "myst_block_break" and token.content:
             yield from fault_of_json(token.content, line)
-
-
-def options(content: str, line: int) -> tuple[str, int]:
-    """The YAML of a code cell's options, and the line of the file in which it begins."""
-    lines = content.split("\n")
-    if content.startswith("---"):
-        end = next((n for n, text in enumerate(lines) if n and text.startswith("---")), len(lines))
-        return "\n".join(lines[1:end]), line + 1
-    end = next((n for n, text in enumerate(lines) if not text.lstrip().startswith(":")), len(lines))
-    return "\n".join(text.lstrip()[1:] for text in lines[:end]), line
 
 
 def fault_of_yaml(what: str, content: str, line: int) -> Iterator[tuple[int, str]]:
