@@ -3,7 +3,8 @@
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
-from tools.pages.compare import Kind, changes, visible
+from tools.pages.compare import Kind, changes
+from tools.pages.shown import visible
 
 
 def said(text):

@@ -88,7 +88,7 @@ async def check(path: Path, python: Path | str) -> Verdict:
     notebook, started = nbformat.read(path, as_version=4), time.monotonic()
     untouched = path.parent.name == "exercises"
     with data_server() as (address, fetched):
-        place = Environment(Path(python), raw_url=address, may_fail=untouched)
+        place = Environment(Path(python), home=False, raw_url=address, may_fail=untouched)
         try:
             ran = (await run(notebook, place)).notebook
         except RunError as error:

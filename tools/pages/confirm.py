@@ -23,9 +23,9 @@ from tqdm import tqdm
 
 from tools.pages import shifted
 from tools.pages.notebook import PageError, outputs, read, results, write
-from tools.pages.publish import last_seconds, wanted
+from tools.pages.publish import last_seconds
 from tools.pages.run import Environment, RunError, apart, run
-from tools.pages.source import Source
+from tools.pages.source import Source, wanted
 from tools.pages.source import read as read_source
 from tools.repository import ROOT
 
@@ -79,7 +79,7 @@ class Findings:
 async def run_trial(trial: Trial, on_cell: Callable[[], object]) -> str:
     """Run a trial and keep what became of it; why it did not end, or ''."""
     place = Environment(
-        folder=trial.source.path.parent,
+        data=trial.source.data_files,
         before=apart(f"{SHIFTED}\ninstall({trial.shift * STRIDE})"),
         after=SAY,
     )
