@@ -15,6 +15,10 @@ def html(text):
     return new_output("display_data", data={"text/html": text, "text/plain": "a flip-book"})
 
 
+def javascript(text):
+    return new_output("display_data", data={"application/javascript": text})
+
+
 def number(name, value, fmt=""):
     record = {"name": name, "value": value, "fmt": fmt}
     text = f"{name}: {value:{fmt}}"
@@ -95,6 +99,7 @@ LOWER = [value - 0.2 for value in VALUES]
             [Kind.MOVED],
         ),
         ([("a", html("<img src='data:1'>"))], [("a", html("<img src='data:2'>"))], True, []),
+        ([("a", javascript("write(3)"))], [("a", javascript("write(4)"))], False, [Kind.MOVED]),
         # exact values
         ([("a", number("n", 4))], [("b", number("n", 5))], False, [Kind.MOVED]),
         ([("a", number("n", 2e-5, ".0e"))], [("a", number("n", 3e-5, ".0e"))], True, [Kind.MOVED]),

@@ -9,6 +9,7 @@ from tools.pages.notebook import PageError
 
 UNNOTICED = "could change unnoticed"
 ANEW, TEXT, HIDDEN = "is another from run to run", "changes with comments", "no check reads"
+SEED = "draws others at every run"
 ORDER = "is another at every run: sorted("
 
 
@@ -59,6 +60,15 @@ def told(*cells):
         ("os.environ['USER']", ANEW),
         ("from os import getpid", ANEW),
         ("import tracemalloc", ANEW),
+        ("os.popen('date').read()", ANEW),
+        ("[*os.walk('/data')]", ANEW),
+        ("draw = np.random.default_rng()", SEED),
+        ("draw = random.Random()", SEED),
+        ("torch.Generator().seed()", SEED),
+        ("x = random.gauss(0, 1)", SEED),
+        ("x = np.random.rand(3)", SEED),
+        ("from random import gauss", SEED),
+        ("random.seed()\nx = random.random()", SEED),
         ("for name in {'a', 'b'}: print(name)", ORDER),
         ("list(set(names))", ORDER),
         ("', '.join({n for n in names})", ORDER),
@@ -92,6 +102,10 @@ def test_a_planted_fault_is_refused_with_its_line(code, says):
         "for k in sorted(set(xs)):\n    print(k)",
         "sample(f'{name} x', v, fmt=other)\nexact('n', 4, 'd')\nexact('n', 4, ',')\nexact('n', 4)",
         "plt.savefig('x.png')\nhelper = 3\nx.id = 4",
+        "random.seed(3)\nx = random.random()",
+        "from random import Random\nfrom numpy.random import default_rng",
+        "g = torch.Generator().manual_seed(4)\nx = torch.rand(3, generator=g)",
+        "g = np.random.default_rng(4)\nx = g.random(3)\nh: np.random.Generator = g",
         "torch.backends.cudnn.benchmark = False",
     ],
 )

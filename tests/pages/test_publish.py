@@ -421,7 +421,7 @@ def test_an_import_that_a_formatter_wrapped_is_replaced(book):
 
 def test_two_at_once_are_told(book, capsys):
     edit(book, "The cell has", "Our cell has")
-    with FileLock(publish.lock_file(book / "demo.md")):
+    with FileLock(publish.lock_file([book / "demo.md"])):
         assert run(book) == 2 and "another publish is at work" in capsys.readouterr().err
         assert run(book, "--check") == 1
     assert run(book) == 0

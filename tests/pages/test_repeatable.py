@@ -34,6 +34,7 @@ def shown(text, kind="text/plain"):
         (printed("1.2 ms ± 3 µs per loop (mean ± std. dev. of 7 runs)"), "a time"),
         (printed("2026-11-30 12:00:59.123"), "a time"),
         (printed("2026-12-01"), "a time"),
+        (shown("np.datetime64('2026-12-01T12:00')"), "a time"),
         (printed("it took 0.53 s"), "a time"),
         (printed("0x7f54c95e53b0"), "an address in memory"),
         (printed(f"file://{tempfile.gettempdir()}/x.npz"), "a path of this machine"),

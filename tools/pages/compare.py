@@ -85,11 +85,6 @@ def paired_outputs(
         yield number, shows, [o for _, cell in after for o in cell.outputs]
 
 
-def matched(old: list[str], new: list[str]) -> Iterator[tuple[str, int, int, int, int]]:
-    """("equal" or not, from, to, from, to): which texts of two lists stand for one another."""
-    yield from SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
-
-
 # ---------------------------------------------------------------- samples and exact values
 
 
@@ -182,7 +177,8 @@ def text_changes(
     before, after = list(shown(old)), list(shown(new))
     kinds_before, kinds_after = ([kind for kind, _ in texts] for texts in (before, after))
     found = []
-    for tag, i, i_end, j, j_end in matched(kinds_before, kinds_after):
+    pairs = SequenceMatcher(None, kinds_before, kinds_after, autojunk=False)
+    for tag, i, i_end, j, j_end in pairs.get_opcodes():
         if tag == "equal":
             for (kind, text), (_, other) in zip(before[i:i_end], after[j:j_end], strict=True):
                 what = f"{kind} of {where}"
@@ -198,5 +194,5 @@ def text_changes(
 
 def reworded_or_moved(old: str, new: str) -> Kind:
     """What became of a text that is another one."""
-    digits = (re.findall(r"\d+", text) for text in (old, new))
-    return Kind.REWORDED if next(digits) == next(digits) else Kind.MOVED
+    same = re.findall(r"\d+", old) == re.findall(r"\d+", new)
+    return Kind.REWORDED if same else Kind.MOVED

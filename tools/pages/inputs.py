@@ -40,9 +40,13 @@ NAMES = table(  # of modules and of Python's own, where a page means them by the
 )
 ATTRIBUTES = table(
     anew="getpid environ getenv cpu_count uname getlogin cwd getcwd home expanduser urandom"
-    " getsizeof data_ptr profiler benchmark memory_allocated max_memory_allocated __hash__",
+    " getsizeof data_ptr profiler benchmark memory_allocated max_memory_allocated __hash__ times"
+    " stat walk popen system",
     text="__doc__ getsource co_firstlineno",
 )
+RANDOM = {"random", "np.random", "numpy.random"}
+SEEDERS = {"default_rng", "Random", "RandomState", "seed"}
+GENERATORS = {*SEEDERS, "Generator", "SeedSequence"}
 WALKS = {"list", "tuple", "enumerate", "iter", "zip", "map", "join"}  # take a set in its order
 
 
@@ -63,7 +67,7 @@ def own_code(path: object, line: int, tree: ast.AST) -> Iterator[Code]:
 
 def check_inputs(code: Sequence[Code]) -> None:
     """Raise PageError for all that a page asks of the world beside its declared data."""
-    faults = [*asked(code), *unordered(code), *misnamed(code)]
+    faults = [*asked(code), *unseeded(code), *unordered(code), *misnamed(code)]
     if faults:
         raise PageError("\n".join(f"{where}: {what}" for where, what in faults))
 
@@ -180,6 +184,23 @@ def own_names(code: Sequence[Code]) -> set[str]:
             ):
                 names.add(name)
     return names
+
+
+def unseeded(code: Sequence[Code]) -> Iterator[tuple[str, str]]:
+    """Where chance enters that no seed decides. (torch's own generator always begins alike.)"""
+    seeded = {ast.unparse(call.func).removesuffix(".seed") for _, call in calls(code) if call.args}
+    for where, node in code:
+        match node:
+            case ast.Call(func=func, args=[], keywords=[]):
+                drawn = called(func) in SEEDERS
+            case ast.Attribute(value=module, attr=name):
+                drawn = name not in GENERATORS and ast.unparse(module) in RANDOM - seeded
+            case ast.ImportFrom(module=str(module), names=names):
+                drawn = module in RANDOM and not {alias.name for alias in names} <= GENERATORS
+            case _:
+                continue
+        if drawn:
+            yield where, f"`{ast.unparse(node)}` draws others at every run: give it a seed"
 
 
 def unordered(code: Sequence[Code]) -> Iterator[tuple[str, str]]:

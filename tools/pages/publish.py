@@ -15,10 +15,10 @@ import argparse
 import asyncio
 import datetime
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from enum import IntEnum
 from pathlib import Path
@@ -29,11 +29,12 @@ from tqdm import tqdm
 
 from tools.pages import source as sources
 from tools.pages.faces import faces
+from tools.pages.kernel import at_once
 from tools.pages.notebook import PageError, code_cells, outputs, read, results, text, write
 from tools.pages.program import program
 from tools.pages.repeatable import unrepeatable
 from tools.pages.source import Source, wanted
-from tools.pages.stamp import INSTALL, Stamp, check_installed, locked
+from tools.pages.stamp import INSTALL, Stamp, check_installed, last_seconds, locked
 from tools.repository import ROOT, ConfigError, course
 from tools.terms import TermsError, terms
 
@@ -54,7 +55,8 @@ class Decision:
     """What a page needs, and why."""
 
     step: Step
-    why: str = ""
+    why: str
+    made: NotebookNode | None  # what is published of it today
     faces: Mapping[Path, NotebookNode] = field(default_factory=dict)  # to write, if nothing runs
 
 
@@ -69,13 +71,13 @@ def command(source: Source, accept: str = "") -> str:
 def decide(source: Source, made: NotebookNode | None, force: bool = False) -> Decision:
     """What `source` needs, whose notebook is `made`. Raises PageError, as faces() does."""
     if made is None:
-        return Decision(Step.RUN, "never run")
+        return Decision(Step.RUN, "never run", None)
     if why := FORCED if force else why_run(source, made):
-        return Decision(Step.RUN, why)
+        return Decision(Step.RUN, why, made)
     check_repeatable(source, made)
     whole = faces(source, made)
     step, why = max(why_write(source, path, notebook) for path, notebook in whole.items())
-    return Decision(step, why, whole)
+    return Decision(step, why, made, whole)
 
 
 def why_run(source: Source, made: NotebookNode) -> str:
@@ -136,7 +138,7 @@ async def publish_page(
         write_all(needs.faces)
         return True, f"{source}: {needs.why}; outputs kept"
     ran, said = await fresh_run(source, needs, on_cell)
-    lines, alarms = moved(source, ran)
+    lines, alarms = moved(source, needs.made, ran)
     head = f"{source}: {said}, {needs.why}"
     if alarms and not accept:
         ask = f"  Look at them, then: {command(source, ' ACCEPT=1')}"
@@ -198,6 +200,8 @@ def check_repeatable(source: Source, ran: NotebookNode) -> None:
     faults = []
     for number, cell in enumerate(ran.cells):
         shows = cell.get("outputs", [])
+        if cell.get("execution_count", 1) is None:
+            faults.append(f"{source.at(number)}: the cell did not run: is it empty, or tagged?")
         try:
             results(shows)
         except PageError as error:
@@ -207,11 +211,12 @@ def check_repeatable(source: Source, ran: NotebookNode) -> None:
         raise PageError("\n".join(faults))
 
 
-def moved(source: Source, ran: NotebookNode) -> tuple[list[str], str]:
+def moved(
+    source: Source, published: NotebookNode | None, ran: NotebookNode
+) -> tuple[list[str], str]:
     """(what changed, in lines; why that is not published without --accept, or '')"""
     from tools.pages.compare import Kind, changes
 
-    published = read(source.made)
     if published is None:
         lost = "no published numbers to compare with, though git has known this page's notebook"
         return ["  no baseline"], lost if known_to_git(source.made) else ""
@@ -239,28 +244,20 @@ async def publish(
     stale: list[tuple[Source, Decision]], accept: bool, say: Callable[[str], object] = tqdm.write
 ) -> bool:
     """Make the stale pages, as many at once as there are cores; return whether all went well."""
-    cores = asyncio.Semaphore(os.cpu_count() or 1)
     total = sum(len(s.notebook.cells) for s, needs in stale if needs.step is Step.RUN)
     with tqdm(total=total, unit="cell", disable=not total or None, leave=False) as bar:
 
         async def one(source: Source, needs: Decision) -> bool:
-            async with cores:
-                try:
-                    good, said = await publish_page(source, needs, accept, bar.update)
-                except PageError as error:
-                    good, said = False, of_page(source.path, error)
+            try:
+                good, said = await publish_page(source, needs, accept, bar.update)
+            except PageError as error:
+                good, said = False, of_page(source.path, error)
             say(said)
             return good
 
         # Longest first: else the longest may run last, and alone.
-        pages = sorted(stale, key=lambda page: -last_seconds(page[0]))
-        return all(await asyncio.gather(*(one(*page) for page in pages)))
-
-
-def last_seconds(source: Source) -> float:
-    """How long the page took when it was published last; a new page may take any time."""
-    made = read(source.made)
-    return made.metadata.get("published", {}).get("seconds", 0) if made else float("inf")
+        pages = sorted(stale, key=lambda page: -last_seconds(page[1].made))
+        return all(await at_once(one(*page) for page in pages))
 
 
 # ---------------------------------------------------------------- the command line
@@ -304,32 +301,28 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         course(), terms()
         return work(options, wanted(options.paths))
-    except (ConfigError, TermsError) as error:  # each names its file
-        print(error, file=sys.stderr)
-        return 2
-    except PageError as error:
-        print(f"publish: {error}", file=sys.stderr)
-        return 2
+    except (ConfigError, TermsError, PageError) as error:  # each names its file
+        said, code = str(error), 2
     except Timeout:
-        print("publish: another publish is at work here; wait until it has ended", file=sys.stderr)
-        return 2
+        said, code = "another publish is at work here; wait until it has ended", 2
     except KeyboardInterrupt:
-        print("stopped; what was not finished is as it was", file=sys.stderr)
-        return 130
+        said, code = "stopped; what was not finished is as it was", 130
+    print(f"publish: {said}", file=sys.stderr)
+    return code
 
 
 def work(options: argparse.Namespace, paths: list[Path]) -> int:
     """Look at the sources, and make what is stale; the exit code."""
-    stale, errors = look(paths, options.force)
-    errors += [] if options.paths else sources.orphans(ROOT)
-    for line in errors:
-        print(line, file=sys.stderr)
-    if options.check:
-        return check(stale, errors)
-    if not stale:
-        print("nothing to do: every notebook is current" if not errors else "nothing is published")
-        return int(bool(errors))
-    with FileLock(lock_file(paths[0]), timeout=0):
+    with nullcontext() if options.check else FileLock(lock_file(paths), timeout=0):
+        stale, errors = look(paths, options.force)
+        errors += [] if options.paths else sources.orphans(ROOT)
+        for line in errors:
+            print(line, file=sys.stderr)
+        if options.check:
+            return check(stale, errors)
+        if not stale:
+            print("nothing is published" if errors else "nothing to do: every notebook is current")
+            return int(bool(errors))
         return int(not asyncio.run(publish(stale, options.accept)) or bool(errors))
 
 
@@ -341,9 +334,9 @@ def check(stale: list[tuple[Source, Decision]], errors: list[str]) -> int:
     return int(bool(errors) or any(needs.step > Step.LINKS for _, needs in stale))
 
 
-def lock_file(path: Path) -> Path:
+def lock_file(paths: list[Path]) -> Path:
     """Held while the notebooks of a course are made: two at once would run all twice."""
-    file = path.parents[1] / "_build" / "publish" / "lock"
+    file = (paths[0].parents[1] if paths else ROOT) / "_build" / "publish" / "lock"
     file.parent.mkdir(parents=True, exist_ok=True)
     return file
 

@@ -18,7 +18,7 @@ PASSING = {
     ),
     "a time": re.compile(
         r"\b(?:Wall time|CPU times)\b|\bper loop\b|\btook [\d.e-]+ ?m?s\b"
-        r"|\b\d\d?:\d\d:\d\d\b|\b20\d\d-\d\d-\d\d\b"
+        r"|\b\d\d?:\d\d:\d\d\b|\b20\d\d-\d\d-\d\d(?!\d)"
     ),
     "a set of texts, whose order is another at every run": re.compile(
         r"""\{(?:'[^'{}]*'|"[^"{}]*")(?:, (?:'[^'{}]*'|"[^"{}]*"))+\}"""

@@ -31,9 +31,7 @@ from tools.pages.notebook import as_read, code_cells, outputs
 from tools.pages.stamp import Machine
 from tools.repository import RAW_LINE
 
-KERNEL = (
-    "environment"  # the name "python" would be this process's own, whatever the Python asked for
-)
+KERNEL = "environment"  # "python" would be this process's own, whatever Python is asked for
 FAILURES = CellExecutionError, CellTimeoutError, DeadKernelError
 
 

@@ -22,7 +22,7 @@ def shown(outputs: Iterable[NotebookNode]) -> Iterator[tuple[str, str]]:
             if output.output_type == "error":
                 yield "error", f"{output.ename}: {output.evalue}"
             for kind, text in sorted(output.get("data", {}).items()):
-                if kind.startswith("text/"):
+                if kind.startswith("text/") or kind == "application/javascript":
                     yield kind, visible(text) if kind == "text/html" else text
 
 

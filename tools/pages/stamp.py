@@ -71,6 +71,11 @@ class Stamp:
         return self.inputs == other.inputs and self.machine.gives_the_same(other.machine)
 
 
+def last_seconds(made: NotebookNode | None) -> float:
+    """How long a page took when it was published last; a new page may take any time."""
+    return made.metadata.get("published", {}).get("seconds", 0) if made else float("inf")
+
+
 @cache
 def this_machine() -> Machine:
     """The machine and the libraries of this process."""
