@@ -19,6 +19,18 @@ def javascript(text):
     return new_output("display_data", data={"application/javascript": text})
 
 
+def svg(text):
+    made = f"<svg><metadata><dc:date>{text}</dc:date></metadata><text>{text}</text></svg>"
+    return new_output("display_data", data={"image/svg+xml": made})
+
+
+def beside(text):
+    """What an exact value shows beside its own line."""
+    found = number("n", 4)
+    found.data["text/html"] = f"<b>{text}</b>"
+    return found
+
+
 def number(name, value, fmt=""):
     record = {"name": name, "value": value, "fmt": fmt}
     text = f"{name}: {value:{fmt}}"
@@ -99,6 +111,8 @@ LOWER = [value - 0.2 for value in VALUES]
             [Kind.MOVED],
         ),
         ([("a", html("<img src='data:1'>"))], [("a", html("<img src='data:2'>"))], True, []),
+        ([("a", svg("3 bars"))], [("a", svg("4 bars"))], False, [Kind.MOVED]),
+        ([("a", beside("1"))], [("a", beside("2"))], False, [Kind.MOVED]),
         ([("a", javascript("write(3)"))], [("a", javascript("write(4)"))], False, [Kind.MOVED]),
         # exact values
         ([("a", number("n", 4))], [("b", number("n", 5))], False, [Kind.MOVED]),

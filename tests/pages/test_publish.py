@@ -548,3 +548,19 @@ def test_a_changed_text_is_built_once(book, monkeypatch):
     monkeypatch.setattr(faces, "fill_texts", lambda *a: built.append(a) or fill(*a))
     edit(book, "The cell has", "Our cell has")
     assert run(book) == 0 and "Our cell has" in made(book) and len(built) == 1
+
+
+@pytest.mark.parametrize("fault", [better, without("digest")])
+def test_an_edited_notebook_is_nothing_to_compare_with(book, capsys, fault):
+    """Else whoever edits it first may publish any numbers."""
+    change(book, fault)
+    edited = made(book)
+    assert run(book) == 1 and made(book) == edited
+    assert "MOVED  the published notebook was edited" in capsys.readouterr().out
+    assert run(book, "--accept") == 0 and run(book, "--check") == 0
+
+
+def test_a_cell_that_does_not_run_is_told(book, capsys):
+    edit(book, "rate = 0.05", "rate = 0.06")
+    edit(book, 'ipython3\nprint("after', 'ipython3\n:tags: [skip-execution]\n\nprint("after')
+    assert run(book) == 1 and "book/demo.md:40: the cell did not run" in capsys.readouterr().out

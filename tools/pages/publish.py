@@ -215,7 +215,7 @@ def moved(
     source: Source, published: NotebookNode | None, ran: NotebookNode
 ) -> tuple[list[str], str]:
     """(what changed, in lines; why that is not published without --accept, or '')"""
-    from tools.pages.compare import Kind, changes
+    from tools.pages.compare import Change, Kind, changes
 
     if published is None:
         lost = "no published numbers to compare with, though git has known this page's notebook"
@@ -227,6 +227,10 @@ def moved(
     before, after = Stamp.of(published.metadata), Stamp.of(ran.metadata)
     exactly = bool(before and after and before.gives_the_same(after))
     found = changes(published, ran, exactly)
+    if not before or before != before.sealed(published):
+        found.append(
+            Change(Kind.MOVED, "the published notebook was edited, or is of an older kind")
+        )
     alarms = sum(change.kind is Kind.MOVED for change in found)
     return [f"  {change}" for change in found], f"{alarms} number(s) moved" if alarms else ""
 

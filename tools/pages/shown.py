@@ -7,23 +7,27 @@ from itertools import groupby
 
 from nbformat import NotebookNode
 
+TEXTS = "text/", "application/javascript"  # kinds of output that are compared as they are
+
 
 def shown(outputs: Iterable[NotebookNode]) -> Iterator[tuple[str, str]]:
-    """(kind, text) of what outputs show that is no sample and no exact value.
+    """(kind, text) of what outputs show beside the lines of samples and exact values.
 
     What is printed comes in pieces that chance makes: those that follow one another are one text.
     """
-    others = (o for o in outputs if not {"sample", "exact"} & o.get("metadata", {}).keys())
-    for stream, group in groupby(others, key=lambda output: output.get("name", "")):
+    for stream, group in groupby(outputs, key=lambda output: output.get("name", "")):
         if stream:
             yield stream, "".join(output.text for output in group)
             continue
         for output in group:
             if output.output_type == "error":
                 yield "error", f"{output.ename}: {output.evalue}"
+            of_result = {"sample", "exact"} & output.get("metadata", {}).keys()
             for kind, text in sorted(output.get("data", {}).items()):
-                if kind.startswith("text/") or kind == "application/javascript":
-                    yield kind, visible(text) if kind == "text/html" else text
+                if kind in ("text/html", "image/svg+xml"):
+                    yield kind, visible(text)
+                elif kind.startswith(TEXTS) and not (of_result and kind == "text/plain"):
+                    yield kind, text
 
 
 def visible(html: str) -> str:
@@ -55,5 +59,5 @@ class Visible(HTMLParser):
         self.inside = ""
 
     def handle_data(self, data: str) -> None:
-        if self.inside not in ("style", "script"):
+        if self.inside not in ("style", "script", "dc:date"):
             self.texts.append(data)
