@@ -393,6 +393,12 @@ def test_one_unreadable_source_stops_no_other(book, capsys):
             "tools.shipped.sample has no histogram",
         ),
         ("rate = 0.05", "import pandas", "imports pandas, which Colab does not have"),
+        ("rate = 0.05", "rate = open('x')", "demo.md:23: `open('x')` reads what could change unno"),
+        (
+            "rate = 0.05",
+            "print(Random.__doc__)",
+            "`Random.__doc__` changes with comments and docst",
+        ),
         ("rate = 0.05", 'RAW = "0.93"', "RAW is a name of tools.shipped.data"),
         ("jupytext:", "course: abc\njupytext:", "holds `data: [name, …]`"),
         ("# A page", "<<<<<<< HEAD\n# A page", "demo.md:12: a mark of a merge"),

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from tools.pages.notebook import PageError
+from tools.pages.shifted import SEEDERS
 from tools.repository import ROOT
 
 
@@ -45,7 +46,6 @@ ATTRIBUTES = table(
     text="__doc__ getsource co_firstlineno",
 )
 RANDOM = {"random", "np.random", "numpy.random"}
-SEEDERS = {"default_rng", "Random", "RandomState", "seed"}
 GENERATORS = {*SEEDERS, "Generator", "SeedSequence"}
 WALKS = {"list", "tuple", "enumerate", "iter", "zip", "map", "join"}  # take a set in its order
 
@@ -67,7 +67,7 @@ def own_code(path: object, line: int, tree: ast.AST) -> Iterator[Code]:
 
 def check_inputs(code: Sequence[Code]) -> None:
     """Raise PageError for all that a page asks of the world beside its declared data."""
-    faults = [*asked(code), *unseeded(code), *unordered(code), *misnamed(code)]
+    faults = [*asked(code), *unseeded(code), *unordered(code)]
     if faults:
         raise PageError("\n".join(f"{where}: {what}" for where, what in faults))
 
@@ -227,27 +227,3 @@ def unordered(code: Sequence[Code]) -> Iterator[tuple[str, str]]:
                 continue
         for what in (ast.unparse(taken) for taken in all_taken if is_set(taken, known)):
             yield where, f"the order of `{what}` is another at every run: sorted({what})"
-
-
-def misnamed(code: Sequence[Code]) -> Iterator[tuple[str, str]]:
-    """Results of a name that prose cannot say, or in a format that numbers do not have.
-
-    What is put together at run time is judged when the page has run.
-    """
-    for where, call in calls(code):
-        if (kind := getattr(call.func, "id", "")) in ("sample", "exact"):
-            given = {keyword.arg: keyword.value for keyword in call.keywords}
-            given |= dict(zip(("name", "value", "fmt"), call.args))
-            name, fmt = (getattr(given.get(part), "value", None) for part in ("name", "fmt"))
-            if isinstance(name, str) and not name.isidentifier():
-                yield where, f"{kind} {name!r}: prose cannot say this name; write it like x_1"
-            if isinstance(fmt, str) and not fits(fmt, 0.5 if kind == "sample" else 1):
-                yield where, f"{kind} {name!r}: {fmt!r} is no format for it; try .3f, .1% or ,"
-
-
-def fits(fmt: str, number: float) -> bool:
-    """Whether a number can be written in a format."""
-    try:
-        return bool(format(number, fmt))
-    except ValueError:
-        return False
