@@ -281,6 +281,20 @@ def test_a_notebook_without_a_source_is_told(tmp_path):
     ]
 
 
+def test_published_output_that_cannot_come_again_is_told_by_make_test_too(book, capsys):
+    """By its check that all is current: a rule that is newer than a notebook holds for it, too."""
+
+    def dated(notebook):
+        shown = next(o for o in outputs(notebook) if o.get("name") == "stdout")
+        shown.text = "made on 2026-12-01"
+        seal = stamp.Stamp.of(notebook.metadata).sealed(notebook)
+        notebook.metadata["published"] = seal.metadata
+
+    change(book, dated)
+    assert run(book, "--check") == 1
+    assert "book/demo.md:38: the cell shows a time: 'made on" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_stopped_publish_leaves_the_published_notebook(book, how):
     before = made(book)

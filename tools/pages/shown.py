@@ -38,7 +38,7 @@ def visible(html: str) -> str:
 
 
 class Visible(HTMLParser):
-    """Collects the text of HTML, without styles, scripts and pictures."""
+    """Collects the text of HTML, without styles and pictures (a script may write)."""
 
     SPOKEN = {"alt", "title", "value", "placeholder", "label", "start", "data-value"}
 
@@ -59,5 +59,5 @@ class Visible(HTMLParser):
         self.inside = ""
 
     def handle_data(self, data: str) -> None:
-        if self.inside not in ("style", "script", "dc:date"):
+        if self.inside not in ("style", "dc:date"):
             self.texts.append(data)
