@@ -305,13 +305,13 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         course(), terms()
         return work(options, wanted(options.paths))
-    except (ConfigError, TermsError, PageError) as error:  # each names its file
+    except (ConfigError, TermsError, PageError) as error:  # each names its file first
         said, code = str(error), 2
     except Timeout:
         said, code = "another publish is at work here; wait until it has ended", 2
     except KeyboardInterrupt:
         said, code = "stopped; what was not finished is as it was", 130
-    print(f"publish: {said}", file=sys.stderr)
+    print(said, file=sys.stderr)
     return code
 
 
