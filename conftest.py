@@ -22,6 +22,7 @@ from nbval.plugin import IPyNbCell, IPyNbFile
 
 from tools.pages import compare
 from tools.pages.kernel import CELL_SECONDS, ONE_THREAD, sockets
+from tools.pages.notebook import PageError
 from tools.pages.run import SAY_MACHINE, last_words
 from tools.pages.stamp import Machine, Stamp
 
@@ -118,7 +119,7 @@ class Notebook(IPyNbFile):
     @property
     def exactly(self) -> bool:
         """Whether numbers must come again to the last bit: this machine has published them."""
-        stamp = Stamp.of(self.nb)
+        stamp = Stamp.of(self.nb.metadata)
         return bool(stamp and self.machine and stamp.machine.gives_the_same(self.machine))
 
 
@@ -142,8 +143,11 @@ class Cell(IPyNbCell):
         if not (ref or test):
             return True
         exactly = self.parent.exactly
-        found = compare.cell_changes(ref, test, exactly)
-        faults = [str(change) for change in found if change.kind is not compare.Kind.CHANCE]
+        try:
+            found = compare.cell_changes(ref, test, exactly)
+            faults = [str(change) for change in found if change.kind is not compare.Kind.CHANCE]
+        except PageError as error:
+            faults = [str(error)]
         if faults:
             here = self.parent.machine.processor if self.parent.machine else "without torch"
             where = "the machine that published it" if exactly else f"another machine ({here})"

@@ -9,9 +9,10 @@ import sys
 
 import nbformat
 import pytest
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+from nbformat.v4 import new_code_cell, new_notebook, new_output
 
 from tools.pages import colab, colab_venv
+from tools.pages.notebook import code_cells
 from tools.repository import ROOT
 
 NOTEBOOKS = sorted(
@@ -31,11 +32,9 @@ named = pytest.mark.parametrize(
 
 @named
 def test_made_for_colab(notebook):
-    found = colab.unfit(nbformat.read(notebook, as_version=4))
-    assert not found, (
-        "mend the source; what is shown as it is typed can be written another way,"
-        " or taught to tools/text/colab_text.py"
-    )
+    """(What its texts show, tests/text/test_colab_text.py looks at.)"""
+    made = nbformat.read(notebook, as_version=4)
+    assert not [fault for cell in code_cells(made) for fault in colab.unfit(cell)]
 
 
 @pytest.mark.parametrize(
@@ -50,24 +49,13 @@ def test_made_for_colab(notebook):
     ],
 )
 def test_unfit(code, says):
-    found = "\n".join(colab.unfit(new_notebook(cells=[new_code_cell(code)])))
+    found = "\n".join(colab.unfit(new_code_cell(code)))
     assert says in found and bool(says) == bool(found)
 
 
 def test_an_open_helper_is_unfit():
-    assert (
-        "stands open"
-        in colab.unfit(
-            new_notebook(cells=[new_code_cell("x = 1", metadata={"tags": ["remove-cell"]})])
-        )[0]
-    )
-
-
-def test_raw_markdown_is_unfit():
-    assert (
-        "a role"
-        in colab.unfit(new_notebook(cells=[new_markdown_cell("see {cite:p}`elman1990`")]))[0]
-    )
+    (fault,) = colab.unfit(new_code_cell("x = 1", metadata={"tags": ["remove-cell"]}))
+    assert "stands open" in fault
 
 
 def test_pins_follow_a_freeze_of_colab(capsys):

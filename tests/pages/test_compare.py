@@ -3,7 +3,8 @@
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
-from tools.pages.compare import Kind, changes, visible
+from tools.pages.compare import Kind, changes
+from tools.pages.shown import visible
 
 
 def said(text):
@@ -12,6 +13,22 @@ def said(text):
 
 def html(text):
     return new_output("display_data", data={"text/html": text, "text/plain": "a flip-book"})
+
+
+def javascript(text):
+    return new_output("display_data", data={"application/javascript": text})
+
+
+def svg(text):
+    made = f"<svg><metadata><dc:date>{text}</dc:date></metadata><text>{text}</text></svg>"
+    return new_output("display_data", data={"image/svg+xml": made})
+
+
+def beside(text):
+    """What an exact value shows beside its own line."""
+    found = number("n", 4)
+    found.data["text/html"] = f"<b>{text}</b>"
+    return found
 
 
 def number(name, value, fmt=""):
@@ -94,6 +111,9 @@ LOWER = [value - 0.2 for value in VALUES]
             [Kind.MOVED],
         ),
         ([("a", html("<img src='data:1'>"))], [("a", html("<img src='data:2'>"))], True, []),
+        ([("a", svg("3 bars"))], [("a", svg("4 bars"))], False, [Kind.MOVED]),
+        ([("a", beside("1"))], [("a", beside("2"))], False, [Kind.MOVED]),
+        ([("a", javascript("write(3)"))], [("a", javascript("write(4)"))], False, [Kind.MOVED]),
         # exact values
         ([("a", number("n", 4))], [("b", number("n", 5))], False, [Kind.MOVED]),
         ([("a", number("n", 2e-5, ".0e"))], [("a", number("n", 3e-5, ".0e"))], True, [Kind.MOVED]),
@@ -129,4 +149,4 @@ def test_what_readers_see_of_html_is_its_texts():
         "<style>p{width:3rem}</style><script>let x = 4</script><label>scale: <b>0.9</b></label>"
         "<input aria-valuetext='0.9: still'><img alt='a &lt; b' src='data:5'>\n<p>one  line</p>"
     )
-    assert visible(page) == "scale: 0.9 0.9: still a < b one line"
+    assert visible(page) == "let x = 4 scale: 0.9 0.9: still a < b one line"

@@ -11,10 +11,8 @@ import re
 import subprocess
 import sys
 
-import nbformat
 import pytest
 
-from tools.pages import publish
 from tools.pages.chance import mean_fall
 from tools.pages.notebook import outputs
 from tools.repository import ROOT
@@ -44,37 +42,27 @@ def emulated_processor():
     return done.stdout.strip()
 
 
-@pytest.fixture(scope="module")
-def report(tmp_path_factory, validate):
-    """{copy: what pytest said of it} for a page published here, run on the emulated processor."""
-    folder = tmp_path_factory.mktemp("emulated") / "book"
-    folder.mkdir()
-    page = folder / "page.md"
-    page.write_bytes((ROOT / "tests" / "pages" / "emulated.md").read_bytes())
-    assert publish.main([str(page)]) == 0
-    published = page.with_suffix(".ipynb").read_text("utf-8")
-    page.with_suffix(".ipynb").rename(folder / "honest.ipynb")
-
-    fallen = nbformat.reads(published, 4)
-    output = next(o for o in outputs(fallen) if "sample" in o.get("metadata", {}))
+def fallen(notebook):
+    """As if it had been better when it was published."""
+    output = next(o for o in outputs(notebook) if "sample" in o.get("metadata", {}))
     record = output.metadata["sample"]
     assert record["name"] == "accuracy"
-    fall = mean_fall(Sample(**record))  # as if it had been better when it was published
+    fall = mean_fall(Sample(**record))
     record["values"] = [value + 1.5 * fall for value in record["values"]]
     output.data["text/plain"] = str(Sample(**record))
-    nbformat.write(fallen, folder / "fallen.ipynb")
 
-    stamped = nbformat.reads(published, 4)
-    assert stamped.metadata.published.processor != emulated_processor(), (
-        "the stamp does not tell the processors apart"
-    )
-    stamped.metadata.published.processor = emulated_processor()
-    nbformat.write(stamped, folder / "stamped.ipynb")
 
-    copies = [folder / f"{name}.ipynb" for name in ("honest", "fallen", "stamped")]
-    out = validate(folder, *copies, **EMULATED)
-    failures = re.split(r"^_{3,} ", out, flags=re.M)
-    return out, {c.stem: "\n".join(f for f in failures if c.name in f[:80]) for c in copies}
+def stamped(notebook):
+    stamp = notebook.metadata.published
+    assert stamp.processor != emulated_processor(), "the stamp does not tell the processors apart"
+    stamp.processor = emulated_processor()
+
+
+@pytest.fixture(scope="module")
+def report(validated):
+    """{copy: what pytest said of it} for a page published here, run on the emulated processor."""
+    copies = {"honest": lambda notebook: None, "fallen": fallen, "stamped": stamped}
+    return validated("emulated", copies, **EMULATED)
 
 
 def test_the_emulation_is_not_empty(report):

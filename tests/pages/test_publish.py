@@ -20,20 +20,9 @@ from tools.repository import ROOT
 DEMO = (ROOT / "tests" / "pages" / "demo.md").read_text("utf-8")
 
 
-@pytest.fixture(scope="module")
-def published(tmp_path_factory):
-    """The demo page, published once."""
-    folder = tmp_path_factory.mktemp("course") / "book"
-    folder.mkdir()
-    (folder / "demo.md").write_text(DEMO, encoding="utf-8")
-    assert publish.main([str(folder / "demo.md")]) == 0
-    return folder
-
-
 @pytest.fixture
 def book(published, tmp_path):
-    shutil.copytree(published, tmp_path / "book")
-    return tmp_path / "book"
+    return shutil.copytree(published("demo"), tmp_path / "book")
 
 
 def edit(book, old, new):
@@ -74,9 +63,9 @@ def test_every_page_is_listed():
     assert listed >= made, f"in no place of _toc.yml: {', '.join(sorted(made - listed))}"
 
 
-def test_no_results_are_typed_by_publish_itself(published):
-    text = made(published)
-    assert "{{" not in prose(published)
+def test_no_results_are_typed_by_publish_itself(book):
+    text = made(book)
+    assert "{{" not in prose(book)
     assert (
         "28~of~32 trained, to 0.9" in text.replace("\N{NO-BREAK SPACE}", "~")
         and "1,184 parameters" in text
@@ -120,13 +109,14 @@ def test_a_prose_edit_keeps_outputs_and_loads_nothing_heavy(book):
 def test_moved_number_is_kept_back_until_accepted(book, capsys):
     before = made(book)
     edit(book, "rate = 0.05", "rate = 0.9")
-    assert run(book, "--check") == 1 and "changed: code" in capsys.readouterr().out
+    assert run(book, "--check") == 1
+    assert "(changed: code); run: make publish PAGES=book/demo.md\n" in capsys.readouterr().out
     assert run(book) == 1 and made(book) == before
     said = capsys.readouterr().out
     assert (
         "MOVED  sample accuracy: mean 0.79" in said
         and "two_humps" not in said
-        and "--accept" in said
+        and "then: make publish PAGES=book/demo.md ACCEPT=1" in said
     )
     assert run(book, "--accept") == 0
     assert "used the run kept" in capsys.readouterr().out
@@ -284,19 +274,33 @@ def test_a_notebook_without_a_source_is_told(tmp_path):
     ):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("", encoding="utf-8")
-    assert [e.split(":")[0] for e in publish.orphans(tmp_path)] == [
+    assert [e.split(":")[0] for e in source.orphans(tmp_path)] == [
         "book/a.ipynb",
         "solutions/z.ipynb",
         "exercises/x.ipynb",
     ]
 
 
+def test_published_output_that_cannot_come_again_is_told_by_make_test_too(book, capsys):
+    """By its check that all is current: a rule that is newer than a notebook holds for it, too."""
+
+    def dated(notebook):
+        shown = next(o for o in outputs(notebook) if o.get("name") == "stdout")
+        shown.text = "made on 2026-12-01"
+        seal = stamp.Stamp.of(notebook.metadata).sealed(notebook)
+        notebook.metadata["published"] = seal.metadata
+
+    change(book, dated)
+    assert run(book, "--check") == 1
+    assert "book/demo.md:38: the cell shows a time: 'made on" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_stopped_publish_leaves_the_published_notebook(book, how):
     before = made(book)
-    endless = (
-        "import os, time\nopen('pid.tmp', 'w').write(str(os.getpid()))\n"
-        "os.rename('pid.tmp', 'pid')\ntime.sleep(10**6)"
+    endless = (  # it says by a link, in one stroke, under which number it runs
+        f"import os, threading\nos.symlink(os.readlink('/proc/self'), {str(book / 'pid')!r})\n"
+        "threading.Event().wait()"
     )
     edit(book, "rate = 0.05", f"rate = 0.05\n{endless}")
     process = subprocess.Popen(
@@ -306,13 +310,13 @@ def test_stopped_publish_leaves_the_published_notebook(book, how):
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    while not (book / "pid").exists():
+    while not (book / "pid").is_symlink():
         assert process.poll() is None, "publish ended before the cell began"
         time.sleep(0.1)
     os.kill(process.pid, how)
     assert process.wait() == (-signal.SIGKILL if how == signal.SIGKILL else 130)
     assert made(book) == before and not list(book.glob("*.tmp"))
-    while psutil.pid_exists(int((book / "pid").read_text("utf-8"))):  # else this test hangs
+    while psutil.pid_exists(int(os.readlink(book / "pid"))):  # else this test hangs
         time.sleep(0.1)
 
 
@@ -344,18 +348,7 @@ def test_output_that_cannot_come_again_is_refused(book, capsys):
     edit(book, 'is bounded")', 'is bounded")\nobject()')
     assert run(book) == 1 and made(book) == before
     said = capsys.readouterr().out
-    assert "book/demo.md, code cell 3 (object()) shows an address in memory" in said, said
-
-
-def test_a_page_runs_in_one_thread_however_the_tool_was_called(book, monkeypatch):
-    """numpy's threads, too: without make nobody has set them."""
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("OMP_NUM_THREADS", "2")
-    ask = "import os, torch\nprint(os.environ['OPENBLAS_NUM_THREADS'], torch.get_num_threads())"
-    edit(book, "rate = 0.05", f"rate = 0.05\n{ask}")
-    assert run(book) == 0 and "1 1" in made(book)
-    assert nbformat.reads(made(book), 4).metadata["published"]["threads"] == 1
+    assert "book/demo.md:38: the cell shows an address in memory: '<object" in said, said
 
 
 def test_a_printed_number_that_moved_is_kept_back(book, capsys):
@@ -414,7 +407,12 @@ def test_one_unreadable_source_stops_no_other(book, capsys):
             "tools.shipped.sample has no histogram",
         ),
         ("rate = 0.05", "import pandas", "imports pandas, which Colab does not have"),
-        ("rate = 0.05", "rate = open('../data/README.md')", 'write fetch("README.md")'),
+        ("rate = 0.05", "rate = open('x')", "demo.md:23: `open('x')` reads what could change unno"),
+        (
+            "rate = 0.05",
+            "print(Random.__doc__)",
+            "`Random.__doc__` changes with comments and docst",
+        ),
         ("rate = 0.05", 'RAW = "0.93"', "RAW is a name of tools.shipped.data"),
         ("jupytext:", "course: abc\njupytext:", "holds `data: [name, …]`"),
         ("# A page", "<<<<<<< HEAD\n# A page", "demo.md:12: a mark of a merge"),
@@ -443,7 +441,7 @@ def test_an_import_that_a_formatter_wrapped_is_replaced(book):
 
 def test_two_at_once_are_told(book, capsys):
     edit(book, "The cell has", "Our cell has")
-    with FileLock(publish.lock_file(book / "demo.md")):
+    with FileLock(publish.lock_file([book / "demo.md"])):
         assert run(book) == 2 and "another publish is at work" in capsys.readouterr().err
         assert run(book, "--check") == 1
     assert run(book) == 0
@@ -452,7 +450,7 @@ def test_two_at_once_are_told(book, capsys):
 def test_a_notebook_stands_for_its_source():
     wanted = ROOT / "solutions" / "first-steps.md"
     for folder in ("solutions", "exercises"):
-        assert publish.source_of(ROOT / folder / "first-steps.ipynb") == wanted
+        assert source.source_of(ROOT / folder / "first-steps.ipynb") == wanted
 
 
 def test_a_usage_error_has_its_exit_code(tmp_path, capsys):
@@ -470,7 +468,7 @@ def test_a_source_that_lost_its_kernel_is_told(tmp_path):
     text = DEMO.replace("kernelspec:", "kernelspecs:")
     (tmp_path / "book" / "demo.md").write_text(text, encoding="utf-8")
     (tmp_path / "book" / "prose.md").write_text("# Prose\n", encoding="utf-8")
-    (fault,) = publish.orphans(tmp_path)
+    (fault,) = source.orphans(tmp_path)
     assert fault.startswith("book/demo.md: holds code cells, but its front matter names no kernel")
 
 
@@ -501,3 +499,88 @@ def test_a_published_sample_of_another_kind_is_run_again(book, capsys):
 def test_a_variable_of_the_page_hides_nothing_from_the_tool(book):
     edit(book, 'print("after', 'all = dict = list = [1]\nprint("after')
     assert run(book) == 0
+
+
+# ---------------------------------------------------------------- nothing to compare with
+
+
+def git(folder, *arguments):
+    who = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org"]
+    subprocess.run(["git", *who, *arguments], cwd=folder, check=True, capture_output=True)
+
+
+@pytest.mark.parametrize("also_from_git", [False, True])
+def test_a_page_that_lost_its_notebook_is_kept_back_until_accepted(book, capsys, also_from_git):
+    """Else whoever takes a notebook away may publish any numbers."""
+    git(book, "init")
+    git(book, "add", ".")
+    git(book, "commit", "-m", "published")
+    (book / "demo.ipynb").unlink()
+    if also_from_git:
+        git(book, "rm", "demo.ipynb")
+        git(book, "commit", "-m", "gone")
+    edit(book, "rate = 0.05", "rate = 0.9")
+    assert run(book) == 1 and not (book / "demo.ipynb").exists()
+    said = capsys.readouterr().out
+    assert (
+        "no published numbers to compare with, though git has known" in said and "ACCEPT=1" in said
+    )
+    assert run(book, "--accept") == 0 and (book / "demo.ipynb").exists()
+
+
+def test_a_page_that_git_does_not_know_is_published_for_the_first_time(book, capsys):
+    git(book, "init")
+    git(book, "add", "demo.md")
+    git(book, "commit", "-m", "written")
+    (book / "demo.ipynb").unlink()
+    assert run(book) == 0 and "no baseline" in capsys.readouterr().out
+
+
+# ---------------------------------------------------------------- results
+
+
+def test_a_name_made_at_run_time_that_prose_cannot_say_is_told_with_its_line(book, capsys):
+    edit(book, 'exact("left"', 'exact(f"left {2 + 1}"')
+    assert run(book) == 1
+    assert "book/demo.md:29: 'left 3' is no name that prose can say" in capsys.readouterr().out
+
+
+def test_a_format_made_at_run_time_that_is_none_is_told_with_its_cell(book, capsys):
+    edit(book, '2e-5, ".0e"', '2e-5, f".{3}q"')
+    assert run(book) == 1
+    said = capsys.readouterr().out
+    assert "book/demo.md:29: cell 3 failed" in said and 'exact("left"' in said, said
+
+
+def test_a_published_result_in_no_format_is_run_again(book, capsys):
+    change(book, lambda n: first_sample(n).metadata["sample"].update(fmt=".q"))
+    assert run(book, "--check") == 1 and "of another kind" in capsys.readouterr().out
+
+
+# ---------------------------------------------------------------- each page is read and built once
+
+
+def test_a_changed_text_is_built_once(book, monkeypatch):
+    from tools.pages import faces
+
+    built = []
+    fill = faces.fill_texts
+    monkeypatch.setattr(faces, "fill_texts", lambda *a: built.append(a) or fill(*a))
+    edit(book, "The cell has", "Our cell has")
+    assert run(book) == 0 and "Our cell has" in made(book) and len(built) == 1
+
+
+@pytest.mark.parametrize("fault", [better, without("digest")])
+def test_an_edited_notebook_is_nothing_to_compare_with(book, capsys, fault):
+    """Else whoever edits it first may publish any numbers."""
+    change(book, fault)
+    edited = made(book)
+    assert run(book) == 1 and made(book) == edited
+    assert "MOVED  the published notebook was edited" in capsys.readouterr().out
+    assert run(book, "--accept") == 0 and run(book, "--check") == 0
+
+
+def test_a_cell_that_does_not_run_is_told(book, capsys):
+    edit(book, "rate = 0.05", "rate = 0.06")
+    edit(book, 'ipython3\nprint("after', 'ipython3\n:tags: [skip-execution]\n\nprint("after')
+    assert run(book) == 1 and "book/demo.md:40: the cell did not run" in capsys.readouterr().out

@@ -37,15 +37,35 @@ def test_it_says_what_ran_and_nothing_else_is_left(tmp_path):
     assert printed(done)[2] == "['In', 'Out', 'exit', 'get_ipython', 'open', 'quit', 'x']"
 
 
-def test_a_page_runs_in_its_own_folder_and_others_alone(tmp_path, monkeypatch):
-    (tmp_path / "beside.txt").write_text("here", encoding="utf-8")
-    look = "import os; print(os.listdir())"
-    assert printed(ran(look, folder=tmp_path)) == ["['beside.txt']"]
+def test_a_page_finds_the_data_it_declares_and_nothing_else(tmp_path, monkeypatch):
+    """A file beside its source is no input: were it opened, nobody would see it change."""
+    for name in ("declared.txt", "beside.txt"):
+        (tmp_path / name).write_text(name, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    look = "import os; print([*os.walk('.')], os.path.exists('../book'))"
+    (said,) = printed(ran(look, data=[tmp_path / "declared.txt"]))
+    assert said == "[('.', ['data'], []), ('./data', [], ['declared.txt'])] False"
+    spoil = "import pathlib; pathlib.Path('data/declared.txt').write_text('other')"
+    ran(spoil, data=[tmp_path / "declared.txt"])
+    assert (tmp_path / "declared.txt").read_text("utf-8") == "declared.txt"
+
+
+def test_it_has_this_home_or_none(tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    alone = ran(look, "import os; print(os.environ.get('PYTHONPATH'), os.environ['HOME'])")
-    listed, variables = printed(alone)
-    assert listed == "[]" and variables.startswith("None ")
-    assert Path(variables.removeprefix("None ")) != Path.home()
+    ask = "import os; print(os.environ.get('PYTHONPATH'), os.environ['HOME'], os.listdir())"
+    assert printed(ran(ask)) == [f"{tmp_path} {Path.home()} []"]
+    (said,) = printed(ran(ask, home=False))
+    assert said.startswith("None ") and str(Path.home()) not in said and said.endswith(" []")
+
+
+def test_it_runs_in_one_thread_however_the_tool_was_called(monkeypatch):
+    """numpy's threads, too: without make nobody has set them."""
+    for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    ask = "import os, torch\nprint(os.environ['OPENBLAS_NUM_THREADS'], torch.get_num_threads())"
+    done = ran(ask)
+    assert printed(done) == ["1 1"] and done.machine.threads == 1
 
 
 def test_the_files_come_from_where_it_is_told_and_the_text_stays():

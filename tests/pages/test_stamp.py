@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tools.pages import machine
-from tools.pages.stamp import Machine, locked, this_machine
+from tools.pages.stamp import Machine, Stamp, locked, this_machine
 
 HERE = Machine("2.13.0", "2.4.6", "3.11.7", "AMD EPYC 25/1/1, AVX2", 1)
 X86 = """processor\t: 0
@@ -75,3 +75,8 @@ def test_this_machine_says_everything():
     here = this_machine()
     assert here.torch == locked()["torch"] and here.numpy == locked()["numpy"]
     assert here.threads == 1 and here.processor
+
+
+@pytest.mark.parametrize("metadata", [{}, {"published": {}}, {"published": None}])
+def test_a_notebook_that_did_not_run_has_no_stamp(metadata):
+    assert Stamp.of(metadata) is None

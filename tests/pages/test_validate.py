@@ -2,13 +2,10 @@
 
 import re
 
-import nbformat
 import pytest
 
-from tools.pages import publish
 from tools.pages.chance import mean_fall
 from tools.pages.notebook import code_cells, outputs
-from tools.repository import ROOT
 from tools.shipped.sample import Sample
 
 ELSEWHERE = "another processor"
@@ -179,32 +176,22 @@ AS_THEY_ARE = {"edited text", "not a number"}  # their texts do not follow their
 
 
 @pytest.fixture(scope="module")
-def report(tmp_path_factory, validate):
+def report(validated):
     """(what pytest said, {name: its failures}) for the demo page with each fault, in one run."""
-    folder = tmp_path_factory.mktemp("faults") / "book"
-    folder.mkdir()
-    page = folder / "demo.md"
-    page.write_bytes((ROOT / "tests" / "pages" / "demo.md").read_bytes())
-    assert publish.main([str(page)]) == 0
-    published = page.with_suffix(".ipynb").read_text("utf-8")
-    page.with_suffix(".ipynb").unlink()
-    cases = HONEST | {name: fault for name, (fault, _) in FAULTS.items()}
-    for name, change in cases.items():
-        notebook = nbformat.reads(published, 4)
-        change(notebook)
-        if name not in AS_THEY_ARE:
-            rewrite(notebook)
-        (folder / f"{name}.ipynb").write_text(nbformat.writes(notebook), encoding="utf-8")
-    out = validate(folder)
-    failures = re.split(r"^_{3,} ", out, flags=re.M)
-    return out, {name: [f for f in failures if f.startswith(f"{name}.ipynb::")] for name in cases}
+
+    def with_its_texts(change):
+        return lambda notebook: (change(notebook), rewrite(notebook))
+
+    faults = {name: fault for name, (fault, _) in FAULTS.items()}
+    cases = HONEST | {n: f if n in AS_THEY_ARE else with_its_texts(f) for n, f in faults.items()}
+    return validated("demo", cases)
 
 
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_planted_fault_is_noticed(report, name):
     out, failures = report
     assert failures[name], out
-    assert re.search(FAULTS[name][1], "\n".join(failures[name])), "\n".join(failures[name])
+    assert re.search(FAULTS[name][1], failures[name]), failures[name]
 
 
 @pytest.mark.parametrize("name", HONEST)

@@ -8,6 +8,7 @@ from tools.text.bind import BindError, bind
 SAMPLES = {
     "acc": Sample("acc", [0.5, 1.0] * 8, trained=0.9, fmt=".2f"),
     "all": Sample("all", [-6, -5, -4, -3, -3, -2, -1, 0], log=True, fmt="", of="runs"),
+    "near": Sample("near", [1.0] * 15 + [0.9999]),
     "few": Sample("few", [0.5] * 6 + [0.91, 0.95], trained=0.9, fmt=".2f"),
 }
 EXACTS = {
@@ -27,6 +28,12 @@ EXACTS = {
         (
             "{{few}}: {{few.best:.1f}}",
             "2~of~8 networks trained, those to 0.91 and 0.95: 0.9 and 0.9",
+        ),
+        ("{{near}}", "1.000~±~<0.001, 16 networks"),
+        ("{{near.interval:.1%}} {{near.interval:.0f}}", "100.0~%~±~<0.1~% 1~±~<1"),
+        (
+            "{{near.interval:.5f}} {{near:.1e}}",
+            "0.99999~±~0.00001 1.0~×~10⁰~±~1.3~×~10⁻⁵, 16 networks",
         ),
         ("{{acc:.0%}}", "8~of~16 networks trained, those to 100~%"),
         ("{{all}}", "median −3.0, quartiles −4.75 to −1.25, 8 runs"),

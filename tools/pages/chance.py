@@ -18,6 +18,7 @@ import numpy as np
 import scipy  # its stats, which take most of a second to load, only once they are needed
 from numpy.typing import NDArray
 
+from tools.pages.notebook import outputs, read, results
 from tools.repository import ROOT
 from tools.shipped.sample import FEWEST, Sample
 
@@ -211,14 +212,10 @@ def form(number: str) -> str:
 
 def published() -> Iterator[tuple[str, Sample]]:
     """All published samples, with the page on which each stands."""
-    import nbformat
-
     for path in [*sorted(ROOT.glob("book/*.ipynb")), *sorted(ROOT.glob("solutions/*.ipynb"))]:
-        cells = nbformat.read(path, as_version=4).cells
-        outputs = (output for cell in cells for output in cell.get("outputs", []))
-        for record in (output.get("metadata", {}).get("sample") for output in outputs):
-            if record:
-                yield f"{path.parent.name}/{path.stem}", Sample(**record)
+        if made := read(path):
+            for sample in results(outputs(made)).samples.values():
+                yield f"{path.parent.name}/{path.stem}", sample
 
 
 def main() -> None:

@@ -11,7 +11,6 @@ there is one, from colab-pins.txt beside this file (with the versions of --freez
 
 import argparse
 import asyncio
-import os
 import re
 import sys
 import time
@@ -28,6 +27,7 @@ from nbformat import NotebookNode
 
 from tools.pages.colab_venv import colab_python, pinned, versions
 from tools.pages.compare import Kind, changes
+from tools.pages.kernel import at_once
 from tools.pages.notebook import code_cells
 from tools.pages.run import Environment, RunError, run
 from tools.python_source import IN_COLAB, NotPython, imported_modules, parse
@@ -52,22 +52,8 @@ class Verdict:
         return "\n     ".join([line, *self.faults])
 
 
-# ---------------------------------------------------------------- without running it
-
-
-def unfit(notebook: NotebookNode) -> list[str]:
-    """What can be told without running it, as sentences. Needs the site's parser of Markdown."""
-    from tools.text.colab_text import raw  # here: Colab's own image has none
-
-    found = [fault for cell in code_cells(notebook) for fault in unfit_code(cell)]
-    texts = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
-    return found + [
-        f"shows {what} as it is typed: {line}" for text in texts for what, line in raw(text)
-    ]
-
-
-def unfit_code(cell: NotebookNode) -> Iterator[str]:
-    """What of a code cell does not fit Colab, as sentences."""
+def unfit(cell: NotebookNode) -> Iterator[str]:
+    """What of a code cell does not fit Colab and can be told without running it, as sentences."""
     if "remove-cell" in cell.metadata.get("tags", []) and cell.metadata.get("cellView") != "form":
         yield "a cell that the site leaves out stands open"
     try:
@@ -88,14 +74,14 @@ async def check(path: Path, python: Path | str) -> Verdict:
     notebook, started = nbformat.read(path, as_version=4), time.monotonic()
     untouched = path.parent.name == "exercises"
     with data_server() as (address, fetched):
-        place = Environment(Path(python), raw_url=address, may_fail=untouched)
+        place = Environment(Path(python), home=False, raw_url=address, may_fail=untouched)
         try:
             ran = (await run(notebook, place)).notebook
         except RunError as error:
             said = [f"does not run: cell {error.cell} failed:\n{error}"]
         else:
             said = untouched_says(ran) if untouched else numbers_moved(notebook, ran)
-    found = [fault for cell in code_cells(notebook) for fault in unfit_code(cell)]
+    found = [fault for cell in code_cells(notebook) for fault in unfit(cell)]
     return Verdict(path, found + said, fetched, time.monotonic() - started)
 
 
@@ -145,17 +131,11 @@ def data_server() -> Iterator[tuple[str, list[str]]]:
 # ---------------------------------------------------------------- the command line
 
 
-async def check_all(paths: list[Path], python: Path | str, jobs: int) -> int:
-    """Check notebooks, `jobs` at a time, and say what is found; how many are bad."""
-    free = asyncio.Semaphore(jobs)
-
-    async def one(path: Path) -> bool:
-        async with free:
-            verdict = await check(path.resolve(), python)
-            print(verdict, flush=True)
-            return bool(verdict.faults)
-
-    return sum(await asyncio.gather(*map(one, paths)))
+async def is_bad(path: Path, python: Path | str) -> bool:
+    """Check a notebook, and say what is found."""
+    verdict = await check(path.resolve(), python)
+    print(verdict, flush=True)
+    return bool(verdict.faults)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -166,7 +146,7 @@ def main(arguments: list[str] | None = None) -> int:
     add("notebooks", nargs="*", type=Path, help="made notebooks (default: all)")
     add("--freeze", type=Path, help="what `pip freeze` says in Colab, in place of the pins")
     add("--python", help="run with this Python as it is, instead of a venv made from pins")
-    add("--jobs", type=int, default=os.cpu_count() or 1, help="notebooks at a time")
+    add("--jobs", type=int, help="notebooks at a time (default: one a core)")
     options = parser.parse_args(arguments)
     folders = "exercises", "solutions", "book"
     paths = options.notebooks or sorted(p for d in folders for p in (ROOT / d).glob("*.ipynb"))
@@ -179,7 +159,7 @@ def main(arguments: list[str] | None = None) -> int:
             f"{python} does not run, or lacks torch, numpy, matplotlib or a Jupyter kernel"
         )
     print(has, flush=True)
-    bad = asyncio.run(check_all(paths, python, options.jobs))
+    bad = sum(asyncio.run(at_once((is_bad(path, python) for path in paths), options.jobs)))
     print(f"{len(paths) - bad} of {len(paths)} notebooks run in Colab")
     return int(bad > 0)
 

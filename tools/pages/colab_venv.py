@@ -34,26 +34,26 @@ def normal(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def runs(python: Path, version: str) -> bool:
-    """Whether a file is a Python of that version that can make a venv.
-
-    A version manager's shim has the name of each Python that it knows, and runs the active ones.
-    """
-    code = "import ensurepip, sys; print(*sys.version_info[:2], sep='.')"
+def says(python: Path | str, code: str) -> str | None:
+    """What a Python prints when it runs some code; None if it does not run, or not to its end."""
     try:
         done = subprocess.run([python, "-c", code], capture_output=True, encoding="utf-8")
     except OSError:
-        return False
-    return done.returncode == 0 and done.stdout.strip() == version
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None
 
 
 def find_python() -> str:
-    """A Python of Colab's version that runs: on the PATH or among pyenv's; else the present one."""
+    """A Python of Colab's version that runs: on the PATH or among pyenv's; else the present one.
+
+    A version manager's shim has the name of each Python that it knows, and runs the active ones.
+    """
     pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
     candidates = [Path(folder, f"python{PYTHON}") for folder in os.get_exec_path()]
     candidates += sorted(pyenv.glob(f"versions/{PYTHON}*/bin/python"))
+    can_make_a_venv = "import ensurepip, sys; print(*sys.version_info[:2], sep='.')"
     for candidate in candidates:
-        if candidate.exists() and runs(candidate, PYTHON):
+        if candidate.exists() and says(candidate, can_make_a_venv) == PYTHON:
             return str(candidate)
     if sys.version_info[:2] != tuple(map(int, PYTHON.split("."))):
         print(
@@ -86,8 +86,5 @@ def versions(python: Path | str) -> str | None:
         " names = 'torch numpy matplotlib ipython ipykernel ipywidgets'.split();"
         " print('Python', sys.version.split()[0], *(f', {n} {v(n)}' for n in names))"
     )
-    try:
-        done = subprocess.run([python, "-c", code], capture_output=True, encoding="utf-8")
-    except OSError:
-        return None
-    return done.stdout.strip().replace(" ,", ",") if done.returncode == 0 else None
+    said = says(python, code)
+    return said.replace(" ,", ",") if said else None

@@ -6,18 +6,17 @@ numbers they rest on are samples.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from enum import Enum
-from html.parser import HTMLParser
-from itertools import groupby
 from math import isclose
 
 from nbformat import NotebookNode
 
 from tools.pages.chance import by_chance, text_moved
 from tools.pages.notebook import Results, code_cells, outputs, results
+from tools.pages.shown import shown
 from tools.shipped.sample import Exact, Sample
 
 NEAR = 1e-3  # the part by which an exact value may differ on another machine
@@ -56,9 +55,9 @@ def changes(old: NotebookNode, new: NotebookNode, exactly: bool) -> list[Change]
 
 def cell_changes(old: list[NotebookNode], new: list[NotebookNode], exactly: bool) -> list[Change]:
     """What changed between two lists of outputs of one cell; `old` is as it is published."""
-    edits = [Change(Kind.MOVED, "published text", why) for why in map(edited, old) if why]
     found = result_changes(results(old), results(new), exactly)
-    return edits + found + text_changes("the cell", old, new, exactly)
+    found += [Change(Kind.MOVED, "published text", why) for why in map(edited, old) if why]
+    return found + text_changes("the cell", old, new, exactly)
 
 
 def paired_outputs(
@@ -84,11 +83,6 @@ def paired_outputs(
         number = after[0][0] if after else len(code_cells(new))
         shows = [o for cell in before for o in cell.outputs]
         yield number, shows, [o for _, cell in after for o in cell.outputs]
-
-
-def matched(old: list[str], new: list[str]) -> Iterator[tuple[str, int, int, int, int]]:
-    """("equal" or not, from, to, from, to): which texts of two lists stand for one another."""
-    yield from SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
 
 
 # ---------------------------------------------------------------- samples and exact values
@@ -183,7 +177,8 @@ def text_changes(
     before, after = list(shown(old)), list(shown(new))
     kinds_before, kinds_after = ([kind for kind, _ in texts] for texts in (before, after))
     found = []
-    for tag, i, i_end, j, j_end in matched(kinds_before, kinds_after):
+    pairs = SequenceMatcher(None, kinds_before, kinds_after, autojunk=False)
+    for tag, i, i_end, j, j_end in pairs.get_opcodes():
         if tag == "equal":
             for (kind, text), (_, other) in zip(before[i:i_end], after[j:j_end], strict=True):
                 what = f"{kind} of {where}"
@@ -199,56 +194,5 @@ def text_changes(
 
 def reworded_or_moved(old: str, new: str) -> Kind:
     """What became of a text that is another one."""
-    digits = (re.findall(r"\d+", text) for text in (old, new))
-    return Kind.REWORDED if next(digits) == next(digits) else Kind.MOVED
-
-
-def shown(outputs: Iterable[NotebookNode]) -> Iterator[tuple[str, str]]:
-    """(kind, text) of what outputs show that is no sample and no exact value.
-
-    What is printed comes in pieces that chance makes: those that follow one another are one text.
-    """
-    others = (o for o in outputs if not {"sample", "exact"} & o.get("metadata", {}).keys())
-    for stream, group in groupby(others, key=lambda output: output.get("name", "")):
-        if stream:
-            yield stream, "".join(output.text for output in group)
-            continue
-        for output in group:
-            if output.output_type == "error":
-                yield "error", f"{output.ename}: {output.evalue}"
-            for kind, text in sorted(output.get("data", {}).items()):
-                if kind.startswith("text/"):
-                    yield kind, visible(text) if kind == "text/html" else text
-
-
-def visible(html: str) -> str:
-    """What readers see and hear of HTML: its text and the texts of its attributes, in order."""
-    parser = Visible()
-    parser.feed(html)
-    return re.sub(r"\s+", " ", " ".join(parser.texts)).strip()
-
-
-class Visible(HTMLParser):
-    """Collects the text of HTML, without styles, scripts and pictures."""
-
-    SPOKEN = {"alt", "title", "value", "placeholder", "label", "start", "data-value"}
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.texts: list[str] = []
-        self.inside = ""
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.inside = tag
-        self.texts += [
-            value
-            for name, value in attrs
-            if value and (name in self.SPOKEN or name.startswith("aria-"))
-        ]
-
-    def handle_endtag(self, tag: str) -> None:
-        self.inside = ""
-
-    def handle_data(self, data: str) -> None:
-        if self.inside not in ("style", "script"):
-            self.texts.append(data)
+    same = re.findall(r"\d+", old) == re.findall(r"\d+", new)
+    return Kind.REWORDED if same else Kind.MOVED

@@ -11,7 +11,6 @@ bench/claims.md. Exit codes: 0 every claim held in every run, 1 some did not, 2 
 import argparse
 import asyncio
 import json
-import os
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable
@@ -22,11 +21,12 @@ from nbformat import NotebookNode
 from tqdm import tqdm
 
 from tools.pages import shifted
+from tools.pages.kernel import at_once
 from tools.pages.notebook import PageError, outputs, read, results, write
-from tools.pages.publish import last_seconds, wanted
 from tools.pages.run import Environment, RunError, apart, run
-from tools.pages.source import Source
+from tools.pages.source import Source, wanted
 from tools.pages.source import read as read_source
+from tools.pages.stamp import last_seconds
 from tools.repository import ROOT
 
 REPORT = ROOT / "bench" / "claims.md"
@@ -79,7 +79,7 @@ class Findings:
 async def run_trial(trial: Trial, on_cell: Callable[[], object]) -> str:
     """Run a trial and keep what became of it; why it did not end, or ''."""
     place = Environment(
-        folder=trial.source.path.parent,
+        data=trial.source.data_files,
         before=apart(f"{SHIFTED}\ninstall({trial.shift * STRIDE})"),
         after=SAY,
     )
@@ -99,18 +99,11 @@ async def run_trial(trial: Trial, on_cell: Callable[[], object]) -> str:
 async def run_all(trials: list[Trial]) -> list[str]:
     """Run the trials that were not kept, as many at once as there are cores; what did not end."""
     todo = [trial for trial in trials if trial.kept_run() is None]
-    todo.sort(
-        key=lambda trial: -last_seconds(trial.source)
-    )  # the longest first: none is left alone
-    cores = asyncio.Semaphore(os.cpu_count() or 1)
+    todo.sort(key=lambda trial: -last_seconds(read(trial.source.made)))  # else one ends alone
     total = sum(len(trial.source.notebook.cells) for trial in todo)
     with tqdm(total=total, unit="cell", disable=not todo) as bar:
-
-        async def one(trial: Trial) -> str:
-            async with cores:
-                return await run_trial(trial, bar.update)
-
-        return [failed for failed in await asyncio.gather(*map(one, todo)) if failed]
+        said = await at_once(run_trial(trial, bar.update) for trial in todo)
+    return list(filter(None, said))
 
 
 # ---------------------------------------------------------------- what the runs say

@@ -1,6 +1,7 @@
 """The notebook that is published of a source and a run: the site's, Colab's and the student's."""
 
 import json
+from pathlib import Path
 
 import nbformat
 from nbformat import NotebookNode
@@ -12,6 +13,12 @@ from tools.terms import terms
 from tools.text.bind import bind
 from tools.text.colab_text import Place, plain
 from tools.text.markdown import TextError
+
+
+def faces(source: Source, ran: NotebookNode) -> dict[Path, NotebookNode]:
+    """{where it is written: notebook} of all that is published of a source and a run of it."""
+    found = {source.made: face(source, ran)}
+    return found | ({source.student: student_face(source)} if source.exercise else {})
 
 
 def face(source: Source, ran: NotebookNode) -> NotebookNode:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import nbformat
 from nbformat import NotebookNode
@@ -79,22 +80,22 @@ def outputs(notebook: NotebookNode) -> list[NotebookNode]:
 def results(outputs: Iterable[NotebookNode]) -> Results:
     """The samples and exact values among outputs. Raises PageError for what cannot be named."""
     found = Results({}, {})
-    for output in outputs:
-        metadata = output.get("metadata", {})
-        try:
-            sample = Sample(**metadata["sample"]) if "sample" in metadata else None
-            exact = Exact(**metadata["exact"]) if "exact" in metadata else None
-        except TypeError:
-            raise PageError("a published result is of another kind than today's") from None
-        for name in (result.name for result in (sample, exact) if result):
-            if name in found.names:
-                raise PageError(f"two results are named {name!r}; rename one of them")
-            if not name.isidentifier():
-                raise PageError(f"{name!r} is no name that prose can say; write it like x_1")
-        if sample:
-            found.samples[sample.name] = sample
-        if exact:
-            found.exacts[exact.name] = exact
+    kinds: dict[str, tuple[Any, dict[str, Any]]]
+    kinds = {"sample": (Sample, found.samples), "exact": (Exact, found.exacts)}
+    for metadata in (output.get("metadata", {}) for output in outputs):
+        for kind, (made, those) in kinds.items():
+            if kind not in metadata:
+                continue
+            try:
+                result = made(**metadata[kind])
+                format(getattr(result, "value", 0.5), result.fmt)
+            except (TypeError, ValueError):
+                raise PageError("a published result is of another kind than today's") from None
+            if result.name in found.names:
+                raise PageError(f"two results are named {result.name!r}; rename one of them")
+            if not result.name.isidentifier():
+                raise PageError(f"{result.name!r} is no name that prose can say; write it like x_1")
+            those[result.name] = result
     return found
 
 

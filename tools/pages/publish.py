@@ -15,10 +15,11 @@ import argparse
 import asyncio
 import datetime
 import json
-import os
+import subprocess
 import sys
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass, field
 from enum import IntEnum
 from pathlib import Path
 
@@ -27,11 +28,13 @@ from nbformat import NotebookNode
 from tqdm import tqdm
 
 from tools.pages import source as sources
-from tools.pages.faces import face, student_face
+from tools.pages.faces import faces
+from tools.pages.kernel import at_once
 from tools.pages.notebook import PageError, code_cells, outputs, read, results, text, write
 from tools.pages.program import program
-from tools.pages.source import Source
-from tools.pages.stamp import INSTALL, Stamp, check_installed, locked
+from tools.pages.repeatable import unrepeatable
+from tools.pages.source import Source, wanted
+from tools.pages.stamp import INSTALL, Stamp, check_installed, last_seconds, locked
 from tools.repository import ROOT, ConfigError, course
 from tools.terms import TermsError, terms
 from tools.text.lint import HOW, findings
@@ -53,35 +56,34 @@ class Decision:
     """What a page needs, and why."""
 
     step: Step
-    why: str = ""
+    why: str
+    made: NotebookNode | None  # what is published of it today
+    faces: Mapping[Path, NotebookNode] = field(default_factory=dict)  # to write, if nothing runs
 
 
-@dataclass(frozen=True)
-class Report:
-    """What became of a page."""
-
-    good: bool
-    lines: str
+def command(source: Source, accept: str = "") -> str:
+    """What a person types to have a page made."""
+    return f"make publish PAGES={source}{accept}"
 
 
 # ---------------------------------------------------------------- decide
 
 
 def decide(source: Source, made: NotebookNode | None, force: bool = False) -> Decision:
-    """What `source` needs, whose notebook is `made`. Raises PageError, as face() does."""
+    """What `source` needs, whose notebook is `made`. Raises PageError, as faces() does."""
     if made is None:
-        return Decision(Step.RUN, "never run")
+        return Decision(Step.RUN, "never run", None)
     if why := FORCED if force else why_run(source, made):
-        return Decision(Step.RUN, why)
-    needs = [why_write(source.made, face(source, made), "text")]
-    if source.exercise:
-        needs.append(why_write(source.student, student_face(source), "exercise"))
-    return max(needs, key=lambda need: need.step)
+        return Decision(Step.RUN, why, made)
+    check_repeatable(source, made)
+    whole = faces(source, made)
+    step, why = max(why_write(source, path, notebook) for path, notebook in whole.items())
+    return Decision(step, why, made, whole)
 
 
 def why_run(source: Source, made: NotebookNode) -> str:
     """Why the page must run again, or '' if the run in `made` is still of this source."""
-    stamp = Stamp.of(made)
+    stamp = Stamp.of(made.metadata)
     if stamp is None:
         return "its stamp is of an older kind, or was edited"
     if changed := [name for name in source.inputs if stamp.inputs.get(name) != source.inputs[name]]:
@@ -107,16 +109,16 @@ def programs(notebook: NotebookNode) -> list[str]:
     return [program(cell.source) for cell in code_cells(notebook)]
 
 
-def why_write(path: Path, notebook: NotebookNode, what: str) -> Decision:
+def why_write(source: Source, path: Path, notebook: NotebookNode) -> tuple[Step, str]:
     """Whether `notebook` must be written to `path`, or stands there."""
     made, whole = path.read_text("utf-8") if path.exists() else "", text(notebook)
     if made == whole:
-        return Decision(Step.NOTHING)
+        return Step.NOTHING, ""
     read(path)  # or it is told to be broken
     theirs = json.loads(made)["metadata"].get("course", {}).get("addresses") if made else None
     if theirs and unplaced(made, theirs) == unplaced(whole, course().addresses):
-        return Decision(Step.LINKS, "the course's address in _config.yml is another one")
-    return Decision(Step.WRITE, f"the {what} changed")
+        return Step.LINKS, "the course's address in _config.yml is another one"
+    return Step.WRITE, f"the {'text' if path == source.made else 'exercise'} changed"
 
 
 def unplaced(text: str, addresses: list[str]) -> str:
@@ -130,40 +132,37 @@ def unplaced(text: str, addresses: list[str]) -> str:
 
 
 async def publish_page(
-    source: Source, decision: Decision, accept: bool, on_cell: Callable[[], object]
-) -> Report:
-    """Make one page. Raises PageError."""
-    published = read(source.made)
-    if published and decision.step < Step.RUN:
-        write_faces(source, published)
-        return Report(True, f"{source}: {decision.why}; outputs kept")
-    ran, said = await fresh_run(source, decision, on_cell)
-    lines, alarms = moved(published, ran)
-    head = f"{source}: {said}, {decision.why}"
+    source: Source, needs: Decision, accept: bool, on_cell: Callable[[], object]
+) -> tuple[bool, str]:
+    """Make one page: whether it is published now, and what to say. Raises PageError."""
+    if needs.step < Step.RUN:
+        write_all(needs.faces)
+        return True, f"{source}: {needs.why}; outputs kept"
+    ran, said = await fresh_run(source, needs, on_cell)
+    lines, alarms = moved(source, needs.made, ran)
+    head = f"{source}: {said}, {needs.why}"
     if alarms and not accept:
-        ask = f"  Look at them, then: python -m tools.pages.publish --accept {source}"
-        head += f": {alarms} number(s) moved; not published"
-        return Report(False, "\n".join([head, *lines, ask]))
+        ask = f"  Look at them, then: {command(source, ' ACCEPT=1')}"
+        return False, "\n".join([f"{head}: {alarms}; not published", *lines, ask])
     try:
-        write_faces(source, ran)
+        write_all(faces(source, ran))
     except PageError as error:
         raise PageError(f"{error}\n  The run is kept: mend the text and publish again.") from None
     source.kept_run.unlink(missing_ok=True)
-    return Report(True, "\n".join([head, *lines]))
+    return True, "\n".join([head, *lines])
 
 
-def write_faces(source: Source, ran: NotebookNode) -> None:
-    write(source.made, face(source, ran))
-    if source.exercise:
-        write(source.student, student_face(source))
+def write_all(notebooks: Mapping[Path, NotebookNode]) -> None:
+    for path, notebook in notebooks.items():
+        write(path, notebook)
 
 
 async def fresh_run(
-    source: Source, decision: Decision, on_cell: Callable[[], object]
+    source: Source, needs: Decision, on_cell: Callable[[], object]
 ) -> tuple[NotebookNode, str]:
     """(a run of this source, whence it is): the one that was kept, or a new one, which is kept."""
     kept = read(source.kept_run)
-    if decision.why != FORCED and kept and not why_run(source, kept):
+    if needs.why != FORCED and kept and not why_run(source, kept):
         return kept, f"used the run kept from {kept.metadata['published']['date']}"
     ran = await stamped_run(source, on_cell)
     write(source.kept_run, ran)
@@ -172,19 +171,16 @@ async def fresh_run(
 
 async def stamped_run(source: Source, on_cell: Callable[[], object]) -> NotebookNode:
     """A new run of the source's notebook, with its stamp. Raises PageError."""
-    from tools.pages.repeatable import unrepeatable
     from tools.pages.run import Environment, RunError, run
 
     check_installed()
     try:
-        done = await run(source.notebook, Environment(folder=source.path.parent), on_cell)
+        done = await run(source.notebook, Environment(data=source.data_files), on_cell)
     except RunError as error:
-        line = source.lines[error.cell] if 0 <= error.cell < len(source.lines) else 0
-        raise PageError(f"{source}:{line}: cell {error.cell} failed:\n{error}") from None
+        raise PageError(f"{source.at(error.cell)}: cell {error.cell} failed:\n{error}") from None
     if done.machine is None:
         raise PageError(f"{source}: its kernel cannot import torch and numpy: {INSTALL}")
-    if passing := list(unrepeatable(done.notebook)):
-        raise PageError("\n".join(f"{source}, {line}" for line in passing))
+    check_repeatable(source, done.notebook)
     samples = results(outputs(done.notebook)).samples.values()
     stamp = Stamp(
         inputs=source.inputs,
@@ -200,100 +196,81 @@ async def stamped_run(source: Source, on_cell: Callable[[], object]) -> Notebook
     return done.notebook
 
 
-def moved(published: NotebookNode | None, ran: NotebookNode) -> tuple[list[str], int]:
-    """(lines that say what changed, how many of them are alarms)"""
-    from tools.pages.compare import Kind, changes
+def check_repeatable(source: Source, ran: NotebookNode) -> None:
+    """Raise PageError for outputs that cannot come again, or results that cannot be named."""
+    faults = []
+    for number, cell in enumerate(ran.cells):
+        shows = cell.get("outputs", [])
+        if cell.get("execution_count", 1) is None:
+            faults.append(f"{source.at(number)}: the cell did not run: is it empty, or tagged?")
+        try:
+            results(shows)
+        except PageError as error:
+            faults.append(f"{source.at(number)}: {error}")
+        faults += [f"{source.at(number)}: the cell shows {what}" for what in unrepeatable(shows)]
+    if faults:
+        raise PageError("\n".join(faults))
+
+
+def moved(
+    source: Source, published: NotebookNode | None, ran: NotebookNode
+) -> tuple[list[str], str]:
+    """(what changed, in lines; why that is not published without --accept, or '')"""
+    from tools.pages.compare import Change, Kind, changes
 
     if published is None:
-        return ["  no baseline"], 0
+        lost = "no published numbers to compare with, though git has known this page's notebook"
+        return ["  no baseline"], lost if known_to_git(source.made) else ""
     try:
         results(outputs(published))
     except PageError as error:
-        return [f"  MOVED  nothing can be compared: {error}"], 1
-    before, after = Stamp.of(published), Stamp.of(ran)
+        return [f"  MOVED  nothing can be compared: {error}"], "1 number(s) moved"
+    before, after = Stamp.of(published.metadata), Stamp.of(ran.metadata)
     exactly = bool(before and after and before.gives_the_same(after))
     found = changes(published, ran, exactly)
-    return [f"  {change}" for change in found], sum(c.kind is Kind.MOVED for c in found)
+    if not before or before != before.sealed(published):
+        found.append(
+            Change(Kind.MOVED, "the published notebook was edited, or is of an older kind")
+        )
+    alarms = sum(change.kind is Kind.MOVED for change in found)
+    return [f"  {change}" for change in found], f"{alarms} number(s) moved" if alarms else ""
+
+
+def known_to_git(path: Path) -> bool:
+    """Whether a commit has touched this file: then its page is not published for the first time."""
+    ask = ["git", "log", "-1", "--format=%h", "--", path.name]
+    try:
+        return bool(subprocess.run(ask, cwd=path.parent, capture_output=True).stdout)
+    except OSError:  # there is no git
+        return False
 
 
 async def publish(
     stale: list[tuple[Source, Decision]], accept: bool, say: Callable[[str], object] = tqdm.write
 ) -> bool:
     """Make the stale pages, as many at once as there are cores; return whether all went well."""
-    cores = asyncio.Semaphore(os.cpu_count() or 1)
     total = sum(len(s.notebook.cells) for s, needs in stale if needs.step is Step.RUN)
     with tqdm(total=total, unit="cell", disable=not total or None, leave=False) as bar:
 
-        async def one(source: Source, decision: Decision) -> Report:
-            async with cores:
-                try:
-                    return await publish_page(source, decision, accept, bar.update)
-                except PageError as error:
-                    return Report(False, of_page(source, error))
+        async def one(source: Source, needs: Decision) -> bool:
+            try:
+                good, said = await publish_page(source, needs, accept, bar.update)
+            except PageError as error:
+                good, said = False, of_page(source.path, error)
+            say(said)
+            return good
 
         # Longest first: else the longest may run last, and alone.
-        pages = [one(*page) for page in sorted(stale, key=lambda page: -last_seconds(page[0]))]
-        good = True
-        for finished in asyncio.as_completed(pages):
-            report = await finished
-            say(report.lines)
-            good &= report.good
-    return good
-
-
-def last_seconds(source: Source) -> float:
-    """How long the page took when it was published last; a new page may take any time."""
-    made = read(source.made)
-    return made.metadata.get("published", {}).get("seconds", 0) if made else float("inf")
+        pages = sorted(stale, key=lambda page: -last_seconds(page[1].made))
+        return all(await at_once(one(*page) for page in pages))
 
 
 # ---------------------------------------------------------------- the command line
 
 
-def wanted(paths: list[str]) -> list[Path]:
-    """The sources to look at; a made notebook stands for its source. Raises PageError."""
-    if not paths:
-        found = (p for folder in sources.FOLDERS for p in sorted((ROOT / folder).glob("*.md")))
-        return [path for path in found if sources.is_page(path)]
-    return list(dict.fromkeys(source_of(Path(path).resolve()) for path in paths))
-
-
-def source_of(path: Path) -> Path:
-    """The source that a path names: a source, or a notebook made of one."""
-    folder = path.parents[1] / "solutions" if path.parent.name == "exercises" else path.parent
-    source = folder / f"{path.stem}.md"
-    if not source.exists():
-        raise PageError(f"there is no {source}")
-    if not sources.is_page(source):
-        raise PageError(
-            f"{source} is no notebook (its first lines name no kernelspec);"
-            " the site builds it as it is"
-        )
-    return source
-
-
-def orphans(root: Path) -> list[str]:
-    """Notebooks without a source, and sources that are taken for plain pages: none would run."""
-    made_of = {"book": "book", "solutions": "solutions", "exercises": "solutions"}
-    return [
-        f"{path.relative_to(root)}: has no source {source.relative_to(root)};"
-        " take the notebook away, or write its source"
-        for folder, origin in made_of.items()
-        for path in sorted((root / folder).glob("*.ipynb"))
-        if not (source := root / origin / f"{path.stem}.md").exists()
-    ] + [
-        f"{path.relative_to(root)}: holds code cells, but its front matter names no kernelspec:"
-        " copy that of another page"
-        for folder in sources.FOLDERS
-        for path in sorted((root / folder).glob("*.md"))
-        if not sources.is_page(path) and b"{code-cell}" in path.read_bytes()
-    ]
-
-
-def of_page(page: Source | Path, error: PageError) -> str:
+def of_page(path: Path, error: PageError) -> str:
     """What is wrong, with the page's name if it does not say it."""
-    name = page.name if isinstance(page, Path) else page.path.name
-    return str(error) if name.split(".")[0] in str(error) else f"{name}: {error}"
+    return str(error) if path.stem in str(error) else f"{path.name}: {error}"
 
 
 def look(paths: Iterable[Path], force: bool) -> tuple[list[tuple[Source, Decision]], list[str]]:
@@ -331,32 +308,28 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         course(), terms()
         return work(options, wanted(options.paths))
-    except (ConfigError, TermsError) as error:  # each names its file
-        print(error, file=sys.stderr)
-        return 2
-    except PageError as error:
-        print(f"publish: {error}", file=sys.stderr)
-        return 2
+    except (ConfigError, TermsError, PageError) as error:  # each names its file first
+        said, code = str(error), 2
     except Timeout:
-        print("publish: another publish is at work here; wait until it has ended", file=sys.stderr)
-        return 2
+        said, code = "another publish is at work here; wait until it has ended", 2
     except KeyboardInterrupt:
-        print("stopped; what was not finished is as it was", file=sys.stderr)
-        return 130
+        said, code = "stopped; what was not finished is as it was", 130
+    print(said, file=sys.stderr)
+    return code
 
 
 def work(options: argparse.Namespace, paths: list[Path]) -> int:
     """Look at the sources, and make what is stale; the exit code."""
-    stale, errors = look(paths, options.force)
-    errors += [] if options.paths else orphans(ROOT)
-    for line in errors:
-        print(line, file=sys.stderr)
-    if options.check:
-        return check(stale, errors)
-    if not stale:
-        print("nothing to do: every notebook is current" if not errors else "nothing is published")
-        return int(bool(errors))
-    with FileLock(lock_file(paths[0]), timeout=0):
+    with nullcontext() if options.check else FileLock(lock_file(paths), timeout=0):
+        stale, errors = look(paths, options.force)
+        errors += [] if options.paths else sources.orphans(ROOT)
+        for line in errors:
+            print(line, file=sys.stderr)
+        if options.check:
+            return check(stale, errors)
+        if not stale:
+            print("nothing is published" if errors else "nothing to do: every notebook is current")
+            return int(bool(errors))
         return int(not asyncio.run(publish(stale, options.accept)) or bool(errors))
 
 
@@ -364,13 +337,13 @@ def check(stale: list[tuple[Source, Decision]], errors: list[str]) -> int:
     """Say what is stale; the exit code."""
     for source, decision in stale:
         kind = "note" if decision.step is Step.LINKS else "stale"
-        print(f"{kind}: {source} ({decision.why}); run: python -m tools.pages.publish {source}")
+        print(f"{kind}: {source} ({decision.why}); run: {command(source)}")
     return int(bool(errors) or any(needs.step > Step.LINKS for _, needs in stale))
 
 
-def lock_file(path: Path) -> Path:
+def lock_file(paths: list[Path]) -> Path:
     """Held while the notebooks of a course are made: two at once would run all twice."""
-    file = path.parents[1] / "_build" / "publish" / "lock"
+    file = (paths[0].parents[1] if paths else ROOT) / "_build" / "publish" / "lock"
     file.parent.mkdir(parents=True, exist_ok=True)
     return file
 

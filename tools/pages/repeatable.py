@@ -2,13 +2,12 @@
 
 import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from nbformat import NotebookNode
 
-from tools.pages.compare import shown
-from tools.pages.notebook import code_cells
+from tools.pages.shown import shown
 from tools.repository import ROOT
 
 FOLDERS = "|".join(re.escape(str(p)) for p in (tempfile.gettempdir(), ROOT, Path.home()))
@@ -19,22 +18,19 @@ PASSING = {
     ),
     "a time": re.compile(
         r"\b(?:Wall time|CPU times)\b|\bper loop\b|\btook [\d.e-]+ ?m?s\b"
-        r"|\b\d\d?:\d\d:\d\d\b|\b20\d\d-\d\d-\d\d\b"
+        r"|\b\d\d?:\d\d:\d\d\b|\b20\d\d-\d\d-\d\d(?!\d)"
+    ),
+    "a set of texts, whose order is another at every run": re.compile(
+        r"""\{(?:'[^'{}]*'|"[^"{}]*")(?:, (?:'[^'{}]*'|"[^"{}]*"))+\}"""
     ),
 }
 
 
-def unrepeatable(notebook: NotebookNode) -> Iterator[str]:
-    """A sentence for each output that another run would not give again."""
-    for number, cell in enumerate(code_cells(notebook)):
-        for kind, text in shown(cell.outputs):
-            what = {"stderr": "a warning", "error": "an error"}.get(kind) or passing(text)
-            if what:
-                last_line = cell.source.strip().splitlines()[-1][:60]
-                yield (
-                    f"code cell {number} ({last_line}) shows {what}: {text.strip()[-200:]!r};"
-                    " silence it, or print what you mean"
-                )
+def unrepeatable(outputs: Iterable[NotebookNode]) -> Iterator[str]:
+    """The end of a sentence for each output of a cell that another run would not give again."""
+    for kind, text in shown(outputs):
+        if what := {"stderr": "a warning", "error": "an error"}.get(kind) or passing(text):
+            yield f"{what}: {text.strip()[-200:]!r}; silence it, or print what you mean"
 
 
 def passing(text: str) -> str:

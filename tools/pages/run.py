@@ -7,11 +7,12 @@ import asyncio
 import json
 import os
 import re
+import shutil
 import signal
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,9 +31,7 @@ from tools.pages.notebook import as_read, code_cells, outputs
 from tools.pages.stamp import Machine
 from tools.repository import RAW_LINE
 
-KERNEL = (
-    "environment"  # the name "python" would be this process's own, whatever the Python asked for
-)
+KERNEL = "environment"  # "python" would be this process's own, whatever Python is asked for
 FAILURES = CellExecutionError, CellTimeoutError, DeadKernelError
 
 
@@ -57,10 +56,11 @@ class RunError(Exception):
 
 @dataclass(frozen=True)
 class Environment:
-    """Where a notebook runs."""
+    """Where a notebook runs: in an empty folder, so that it opens no file of ours unnoticed."""
 
     python: Path = Path(sys.executable)
-    folder: Path | None = None  # in which its cells find themselves; None: alone in an empty one
+    data: Sequence[Path] = ()  # copies of these files lie in data/ beside it
+    home: bool = True  # whether it has the home and the variables of who runs it
     raw_url: str = ""  # where it finds the repository's files, if elsewhere than it says
     may_fail: bool = False  # whether the next cell runs when one has raised
     before: str = ""  # code that runs ahead of its first cell
@@ -141,16 +141,19 @@ def kernel(environment: Environment) -> Iterator[tuple[AsyncKernelManager, dict[
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as empty:
         for name in (f"kernels/{KERNEL}", "alone", "tmp", "home"):
             Path(empty, name).mkdir(parents=True)
+        for file in environment.data:
+            Path(empty, "alone", "data").mkdir(exist_ok=True)
+            shutil.copy(file, f"{empty}/alone/data")
         command = [str(environment.python), "-m", "ipykernel_launcher", "-f", "{connection_file}"]
         spec = {"argv": command, "display_name": "Python", "language": "python"}
         Path(empty, f"kernels/{KERNEL}/kernel.json").write_text(json.dumps(spec), encoding="utf-8")
         specs = KernelSpecManager(kernel_dirs=[f"{empty}/kernels"], ensure_native_kernel=False)
         variables = {**os.environ, **ONE_THREAD}
-        if environment.folder is None:
+        if not environment.home:
             ours = ("PYTHON", "JUPYTER", "VIRTUAL_ENV")
             variables = {k: v for k, v in variables.items() if not k.startswith(ours)}
             variables |= {"HOME": f"{empty}/home", "TMPDIR": f"{empty}/tmp"}
-        start = {"cwd": str(environment.folder or f"{empty}/alone"), "env": variables}
+        start = {"cwd": f"{empty}/alone", "env": variables}
         manager = AsyncKernelManager(
             kernel_name=KERNEL, kernel_spec_manager=specs, **sockets(empty)
         )

@@ -10,7 +10,8 @@ from nbformat import NotebookNode
 from tools.exercises.cells import VARIANTS
 from tools.exercises.master import MasterError, read_master
 from tools.exercises.notebooks import build_exercise, build_solution
-from tools.pages.notebook import PageError, code_cells, digest
+from tools.pages.inputs import check_inputs, declared_data, own_code
+from tools.pages.notebook import PageError, digest
 from tools.pages.program import program
 from tools.python_source import IN_COLAB, NotPython, imported_modules, parse
 from tools.repository import RAW_LINE, ROOT, course
@@ -35,6 +36,10 @@ class Source:
     inputs: dict[str, str]  # {part that can move a number: its digest}
 
     @property
+    def data_files(self) -> list[Path]:
+        return [ROOT / "data" / name for name in self.data]
+
+    @property
     def made(self) -> Path:
         return self.path.with_suffix(".ipynb")
 
@@ -50,26 +55,23 @@ class Source:
     def __str__(self) -> str:
         return f"{self.path.parent.name}/{self.path.name}"
 
-
-def is_page(path: Path) -> bool:
-    """Whether a file is the source of a notebook: its front matter names a kernel."""
-    if path.suffix != ".md":
-        return False
-    return b"\nkernelspec:" in path.read_bytes().split(b"\n---", 1)[0]
+    def at(self, cell: int) -> str:
+        """Where a cell stands, by its number: "book/x.md:12"."""
+        return f"{self}:{self.lines[cell]}" if 0 <= cell < len(self.lines) else str(self)
 
 
 def read(path: Path) -> Source:
     """The source at `path`. Raises PageError for whatever is wrong with it."""
     check_merged(path)
     notebook, lines, exercise = notebooks(path)
-    written = "\n".join(program(cell.source) for cell in code_cells(notebook))
-    data = declared_data(path, notebook)
-    helpers = [
-        name
-        for cell, line in zip(notebook.cells, lines, strict=True)
-        if cell.cell_type == "code"
-        for name in inline(path, line, cell)
+    cells = [c for c in zip(lines, notebook.cells, strict=True) if c[1].cell_type == "code"]
+    written = "\n".join(program(cell.source) for _, cell in cells)
+    code = [
+        node for line, cell in cells for node in own_code(path, line, tree_of(path, line, cell))
     ]
+    data = declared_data(path, notebook.metadata.get("course") or {}, code)
+    check_inputs(code)
+    helpers = [name for line, cell in cells for name in inline(path, line, cell)]
     for number, cell in enumerate(notebook.cells):
         cell.id = f"cell-{number}"  # the same at each publish
         if "remove-cell" in cell.metadata.get("tags", []):
@@ -108,16 +110,20 @@ def notebooks(path: Path) -> tuple[NotebookNode, list[int], NotebookNode | None]
 # ---------------------------------------------------------------- helpers
 
 
+def tree_of(path: Path, line: int, cell: NotebookNode) -> ast.Module:
+    """The syntax tree of the cell whose code begins in `line`. Raises PageError if it has none."""
+    try:
+        return parse(cell.source)
+    except NotPython as error:
+        raise PageError(f"{path}:{line + error.line - 1}: the cell {error}") from None
+
+
 def inline(path: Path, line: int, cell: NotebookNode) -> list[str]:
     """Put the text of the tools that a cell imports in the place of the imports; their names.
 
     `line` is the cell's in the source. Raises PageError for code that cannot stand in a page.
     """
-    try:
-        tree = parse(cell.source)
-    except NotPython as error:
-        raise PageError(f"{path}:{line + error.line - 1}: the cell {error}") from None
-    names: list[str] = []
+    tree, names = tree_of(path, line, cell), list[str]()
     lines = cell.source.split("\n")
     for node in reversed(tree.body):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(SHIPPED):
@@ -161,51 +167,51 @@ def module_text(name: str, where: str = "") -> str:
     return file.read_text("utf-8")
 
 
-# ---------------------------------------------------------------- data
+# ---------------------------------------------------------------- which sources there are
 
 
-def declared_data(path: Path, notebook: NotebookNode) -> list[str]:
-    """The files of data/ that a page says it uses: those it fetches, or PageError."""
-    settings = notebook.metadata.get("course") or {}
-    declared = settings.get("data") or [] if isinstance(settings, dict) else settings
-    if not (isinstance(declared, list) and all(isinstance(name, str) for name in declared)):
+def is_page(path: Path) -> bool:
+    """Whether a file is the source of a notebook: its front matter names a kernel."""
+    if path.suffix != ".md":
+        return False
+    return b"\nkernelspec:" in path.read_bytes().split(b"\n---", 1)[0]
+
+
+def wanted(paths: list[str]) -> list[Path]:
+    """The sources to look at; a made notebook stands for its source. Raises PageError."""
+    if not paths:
+        found = (p for folder in FOLDERS for p in sorted((ROOT / folder).glob("*.md")))
+        return [path for path in found if is_page(path)]
+    return list(dict.fromkeys(source_of(Path(path).resolve()) for path in paths))
+
+
+def source_of(path: Path) -> Path:
+    """The source that a path names: a source, or a notebook made of one."""
+    folder = path.parents[1] / "solutions" if path.parent.name == "exercises" else path.parent
+    source = folder / f"{path.stem}.md"
+    if not source.exists():
+        raise PageError(f"there is no {source}")
+    if not is_page(source):
         raise PageError(
-            f"{path}: the front matter's `course:` holds `data: [name, …]`, not {declared!r}"
+            f"{source} is no notebook (its first lines name no kernelspec);"
+            " the site builds it as it is"
         )
-    if missing := [name for name in declared if not (ROOT / "data" / name).exists()]:
-        raise PageError(f"{path}: declares data that is not there: {', '.join(missing)}")
-    if (fetched := fetched_data(path, notebook)) != {*declared}:
-        raise PageError(
-            f"{path}: fetches {named(fetched)}, but its front matter declares {named(declared)};"
-            " a change of other data would go unnoticed. Write under `course:` `data: [name, …]`"
-        )
-    return declared
+    return source
 
 
-def fetched_data(path: Path, notebook: NotebookNode) -> set[str]:
-    """The names that a page's cells give to `fetch`."""
-    names, texts = set(), set()
-    for node in (n for c in code_cells(notebook) for n in ast.walk(tree_of(c))):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            texts.add(node.value)
-        if not (isinstance(node, ast.Call) and getattr(node.func, "id", "") == "fetch"):
-            continue
-        if len(node.args) != 1 or not isinstance(node.args[0], ast.Constant):
-            raise PageError(f"{path}: `{ast.unparse(node)}`: fetch a file by its name, as a text")
-        names.add(str(node.args[0].value))
-    for file in (ROOT / "data").iterdir():
-        if by_hand := [text for text in texts - names if text.endswith(f"/{file.name}")]:
-            raise PageError(f'{path}: opens {by_hand[0]!r}; write fetch("{file.name}")')
-    return names
-
-
-def tree_of(cell: NotebookNode) -> ast.AST:
-    """A cell's code; nothing if it is none, which is told elsewhere."""
-    try:
-        return parse(cell.source)
-    except NotPython:
-        return ast.Module([], [])
-
-
-def named(names: set[str] | list[str]) -> str:
-    return ", ".join(sorted(names)) or "nothing"
+def orphans(root: Path) -> list[str]:
+    """Notebooks without a source, and sources that are taken for plain pages: none would run."""
+    made_of = {"book": "book", "solutions": "solutions", "exercises": "solutions"}
+    return [
+        f"{path.relative_to(root)}: has no source {source.relative_to(root)};"
+        " take the notebook away, or write its source"
+        for folder, origin in made_of.items()
+        for path in sorted((root / folder).glob("*.ipynb"))
+        if not (source := root / origin / f"{path.stem}.md").exists()
+    ] + [
+        f"{path.relative_to(root)}: holds code cells, but its front matter names no kernelspec:"
+        " copy that of another page"
+        for folder in FOLDERS
+        for path in sorted((root / folder).glob("*.md"))
+        if not is_page(path) and b"{code-cell}" in path.read_bytes()
+    ]

@@ -3,9 +3,11 @@
 A stamp is sealed: its digest is of itself and of the outputs, so that neither changes unnoticed.
 """
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
+from typing import Any
 
 from nbformat import NotebookNode
 
@@ -45,9 +47,9 @@ class Stamp:
     digest: str  # of all the above and of the outputs
 
     @classmethod
-    def of(cls, notebook: NotebookNode | None) -> "Stamp | None":
-        """The stamp of a notebook, or None if it has none, or one that lacks a field."""
-        found = dict(notebook.metadata.get("published", {})) if notebook else {}
+    def of(cls, metadata: Mapping[str, Any]) -> "Stamp | None":
+        """The stamp in a notebook's metadata, or None if it has none, or one that lacks a field."""
+        found = dict(metadata.get("published") or {})
         machine = {f.name: found.pop(f.name, None) for f in fields(Machine)}
         if {*found} != {f.name for f in fields(cls)} - {"machine"} or None in machine.values():
             return None
@@ -67,6 +69,11 @@ class Stamp:
     def gives_the_same(self, other: "Stamp") -> bool:
         """Whether two runs with these stamps must agree to the last bit."""
         return self.inputs == other.inputs and self.machine.gives_the_same(other.machine)
+
+
+def last_seconds(made: NotebookNode | None) -> float:
+    """How long a page took when it was published last; a new page may take any time."""
+    return made.metadata.get("published", {}).get("seconds", 0) if made else float("inf")
 
 
 @cache

@@ -6,7 +6,6 @@ Both say what publish stamped into a notebook.
 import html
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,38 +13,12 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
+from tools.pages.stamp import Stamp
 from tools.repository import course
 
 NUMBER_WORDS = {1: "one", 2: "two", 3: "three", 4: "four"}
 HEADS = ("Page", "Do it yourself", "Run on", "Networks", "Samples", "Seconds")
 NONE = "–"  # stands where a stamp says nothing
-
-
-@dataclass(frozen=True)
-class Stamp:
-    """What a made notebook says of its run."""
-
-    date: str  # "2026-11-30"
-    torch: str  # its version
-    threads: int | None  # that torch used, if the page sets them
-    samples: int  # that were published
-    networks: int  # that the largest of them has
-    seconds: float  # that the run took
-
-
-def stamp_of(notebook: Mapping[str, Any]) -> Stamp | None:
-    """The stamp of a notebook; None if it was not published from a run."""
-    said = notebook["metadata"].get("published")
-    if not said:
-        return None
-    return Stamp(
-        date=said["date"],
-        torch=said.get("torch", ""),
-        threads=said.get("threads"),
-        samples=said.get("samples", 0),
-        networks=said.get("networks", 0),
-        seconds=said.get("seconds", 0),
-    )
 
 
 def is_made(app: Sphinx, docname: str) -> bool:
@@ -54,9 +27,9 @@ def is_made(app: Sphinx, docname: str) -> bool:
 
 
 def made_stamp(app: Sphinx, docname: str) -> Stamp | None:
-    """The stamp of a made page."""
+    """The stamp of a made page; None if it was not published from a run."""
     text = Path(app.env.doc2path(docname)).read_text(encoding="utf-8")
-    return stamp_of(json.loads(text))
+    return Stamp.of(json.loads(text)["metadata"])
 
 
 def colab(docname: str) -> str:
@@ -74,15 +47,11 @@ def counted(number: int, thing: str) -> str:
 
 def run_text(stamp: Stamp) -> str:
     """'Run on 2026-11-30 with torch 2.13.0, one thread, 41 samples of up to 32 networks, 97 s.'"""
-    parts = [f"torch {stamp.torch}"] if stamp.torch else []
-    if stamp.threads:
-        parts.append(counted(stamp.threads, "thread"))
+    parts = [f"torch {stamp.machine.torch}", counted(stamp.machine.threads, "thread")]
     if stamp.samples:
         of = f" of up to {counted(stamp.networks, 'network')}" if stamp.networks else ""
         parts.append(counted(stamp.samples, "sample") + of)
-    if stamp.seconds:
-        parts.append(f"{stamp.seconds:.0f} s")
-    return f"Run on {stamp.date}" + (f" with {', '.join(parts)}." if parts else ".")
+    return f"Run on {stamp.date} with {', '.join(parts)}, {stamp.seconds} s."
 
 
 def add_footer(
@@ -157,7 +126,7 @@ def row(app: Sphinx, docname: str, page: str) -> list[nodes.Node]:
     run = page.replace("exercises/", "solutions/")  # an exercise stands on its solution's run
     stamp = made_stamp(app, run) if run in app.env.found_docs else None
     title, address = app.env.titles[page].astext(), app.builder.get_relative_uri(docname, page)
-    numbers = (stamp.networks, stamp.samples, round(stamp.seconds)) if stamp else (0, 0, 0)
+    numbers = (stamp.networks, stamp.samples, stamp.seconds) if stamp else (0, 0, 0)
     return [
         nodes.reference("", title, internal=True, refuri=address),
         nodes.reference("", "Open in Colab", refuri=colab(page)),

@@ -25,6 +25,7 @@ HOW = r"write {{name}}, {{name.mean}} or {{name.mean:.1%}}; braces to be read: \
 KEPT = "\N{NO-BREAK SPACE}"
 RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "+")
 POWER_OF_TEN = re.compile(r"(?<=\d)e([+-])0*(\d+)")  # 2.5e-07
+NO_SPREAD = re.compile(r"± 0(?:\.0+)?(?![\d.e])")  # 1.000 ± 0.000, of values that differ
 PLUS_MINUS = re.compile(r" ± ")
 MINUS = re.compile(r"(?<!\w)-(?=[\d.])")
 PER_CENT = re.compile(r"(?<=\d)%")
@@ -103,9 +104,11 @@ def formatted(value: float, fmt: str) -> str:
 def in_prose(text: str) -> str:
     """A number as prose sets it: −0.93 ± 0.01, 6 of 16, 93 %, 2 × 10⁻⁷.
 
-    Its minus is one, and what belongs to it stays on its line.
+    Its minus is one, what belongs to it stays on its line, and a spread that its format cannot show
+    is said to be below the last digit: 1.000 ± <0.001.
     """
     text = POWER_OF_TEN.sub(lambda m: f"{KEPT}×{KEPT}10{(m[1] + m[2]).translate(RAISED)}", text)
+    text = NO_SPREAD.sub(lambda m: f"± <{m[0][2:-1]}1", text)
     text = PLUS_MINUS.sub(f"{KEPT}±{KEPT}", text)
     text = MINUS.sub("\N{MINUS SIGN}", text)
     text = PER_CENT.sub(f"{KEPT}%", text)
