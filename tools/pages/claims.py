@@ -153,9 +153,11 @@ def report(
             "",
         ]
     if waiting:
-        lines += [f"Not yet tried as they stand: {', '.join(waiting)}.", ""]
+        lines += [f"Not yet tried as they stand: {'; '.join(waiting)}.", ""]
+    if tried and not broken:
+        lines += ["No claim failed in any of these runs.", ""]
     if not broken:
-        return "\n".join([*lines, "No claim that stands on a page has failed.", ""])
+        return "\n".join(lines)
     lines += ["| Page | Claim that failed | Held in |", "|---|---|---|"]
     rows = [f"| {name} | {in_table(c.says)} | {c.held} of {c.runs} runs |" for name, c in broken]
     return "\n".join([*lines, *rows, ""])
