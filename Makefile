@@ -72,8 +72,8 @@ colab: .venv/all  ## run every notebook alone in an empty folder with Colab's pa
 publish: .venv/all  ## run and make again what is stale, FORCE=1 all; ACCEPT=1 publishes numbers that moved
 	$(BIN)/python -m tools.pages.publish $(if $(ACCEPT),--accept) $(if $(FORCE),--force) $(PAGES)
 
-confirm: .venv/all  ## run pages with other seeds, K=5 times: which claims hold again; PAGES=..., writes bench/claims.md
-	$(BIN)/python -m tools.pages.confirm $(if $(K),--shifts $(K)) $(PAGES)
+confirm: .venv/all  ## run pages with other seeds, K=5 times, FIRST=next for new ones: which claims hold again; PAGES=...
+	$(BIN)/python -m tools.pages.confirm $(if $(K),--shifts $(K)) $(if $(FIRST),--first $(FIRST)) $(PAGES)
 
 serve: book  ## open the built site at http://localhost:8000
 	$(BIN)/python -m http.server --directory _build/html --bind 127.0.0.1 8000

@@ -23,7 +23,7 @@ WORKFLOWS = {
 }
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 TARGETS = set(re.findall(r"^([a-z-]+):.*## ", MAKEFILE, re.M))
-MAY_WRITE = {"deploy": {"pages", "id-token"}, "report": {"issues"}}
+MAY_WRITE = {"deploy": {"pages", "id-token"}, "report": {"issues"}, "keep": {"contents"}}
 ON = True  # how YAML 1.1 reads the key `on`
 
 
@@ -128,6 +128,28 @@ def test_the_weekly_report_hears_of_each_job():
     jobs = WORKFLOWS["weekly.yml"]["jobs"]
     assert set(jobs["report"]["needs"]) == set(jobs) - {"report"}
     assert jobs["report"]["if"] == "always()"  # green, too: it closes the issue
+
+
+def test_the_weekly_run_tries_new_seeds_and_keeps_what_it_found(tmp_path):
+    """The job that runs the course's code may write nothing; the one that may write runs none."""
+    jobs = WORKFLOWS["weekly.yml"]["jobs"]
+    assert "make confirm K=1 FIRST=next" in [step.get("run") for step in jobs["confirm"]["steps"]]
+    assert jobs["confirm"]["permissions"] == {"contents": "read"}
+    git = {"cwd": tmp_path, "capture_output": True, "check": True, "encoding": "utf-8"}
+    subprocess.run(["git", "init", "--quiet", "--bare", "far"], **git)
+    subprocess.run(["git", "clone", "--quiet", "far", "near"], **git)
+    bench = tmp_path / "near" / "bench"
+    bench.mkdir()
+    step = next(step["run"] for step in jobs["keep"]["steps"] if "run" in step)
+    assert "make" not in step and "python" not in step
+    for week in ("one", "two", "two"):  # a week in which nothing is new commits nothing
+        for name in ("claims.json", "claims.md"):
+            (bench / name).write_text(week, encoding="utf-8")
+        bash = ["bash", "-e", "-o", "pipefail", "-c", step]
+        subprocess.run(bash, **{**git, "cwd": tmp_path / "near"})
+    far = {**git, "cwd": tmp_path / "far"}
+    log = subprocess.run(["git", "log", "--all", "--oneline"], **far).stdout
+    assert len(log.splitlines()) == 2
 
 
 def test_ci_runs_readmes_commands():

@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from tools.pages import confirm
+from tools.pages import claims, confirm
 from tools.pages.shifted import Shifted
 
 CLAIMS = """draw = Random(7)
@@ -27,40 +27,55 @@ def course(tmp_path_factory, published):
     return folder
 
 
+def at_home(patch, root):
+    """Let confirm work in a course of its own."""
+    (root / "bench").mkdir(exist_ok=True)
+    for name, path in {
+        "ROOT": "",
+        "LEDGER": "bench/claims.json",
+        "REPORT": "bench/claims.md",
+    }.items():
+        patch.setattr(confirm, name, root / path)
+
+
 @pytest.fixture(scope="module")
 def said(course):
     """What confirm says of two shifts: (exit code, report)."""
     lines = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(confirm, "ROOT", course.parent)
+        at_home(patch, course.parent)
         patch.setattr("builtins.print", lambda *texts: lines.extend(texts))
         code = confirm.main(["--shifts", "2", str(course / "demo.md")])
     return code, "\n".join(lines)
 
 
-def test_it_counts_for_each_claim_how_often_it_held(said):
+def test_it_counts_for_each_claim_how_often_it_held(course, said):
     code, report = said
-    assert code == 1 and "- 4 claims; 1 held in every run." in report, report
+    assert code == 1 and (course.parent / "bench" / "claims.md").read_text("utf-8") == report
     for claim in ("it holds on the published seed alone", "two of three", "it raises"):
-        assert f"| book/demo | 1 | '{claim}' | 0 of 2 |" in report
+        assert f"| book/demo | {claim} | 0 of 2 runs |" in report
+    kept = claims.load(course.parent / "bench" / "claims.json")["book/demo"]
+    found = {claim.says: (claim.held, claim.runs) for claim in kept.claims.values()}
+    assert len(found) == 4 and found["'it always holds'"] == (2, 2) and kept.shifts == [1, 2]
     assert "it always holds" not in report
 
 
 def test_a_broken_claim_ends_no_page_and_samples_are_compared(said):
     report = said[1]
-    assert "- 0 runs did not end." in report and "- 6 samples were compared" in report, report
+    assert "0 runs did not end." in report and "runs 6 samples were compared" in report, report
 
 
 def test_what_has_run_is_not_run_again(course, said, monkeypatch):
-    monkeypatch.setattr(confirm, "ROOT", course.parent)
+    at_home(monkeypatch, course.parent)
 
     async def never(*_):
         raise AssertionError("it ran again")
 
     monkeypatch.setattr(confirm, "run_trial", never)
     assert confirm.main(["--shifts", "2", str(course / "demo.md")]) == 1
-    with pytest.raises(AssertionError, match="it ran again"):
-        confirm.main(["--shifts", "3", str(course / "demo.md")])
+    for beyond in (["--shifts", "3"], ["--shifts", "1", "--first", "next"]):
+        with pytest.raises(AssertionError, match="it ran again"):
+            confirm.main([*beyond, str(course / "demo.md")])
     page = course / "demo.md"
     whole = page.read_text("utf-8")
     page.write_text(whole.replace("k < 2", "k < 3"), encoding="utf-8")
@@ -69,7 +84,9 @@ def test_what_has_run_is_not_run_again(course, said, monkeypatch):
     page.write_text(whole, encoding="utf-8")
 
 
-@pytest.mark.parametrize("options", [["--shifts", "0"], ["--first", "0"], ["no-such.md"]])
+@pytest.mark.parametrize(
+    "options", [["--shifts", "0"], ["--first", "0"], ["--first", "x"], ["no-such.md"]]
+)
 def test_a_usage_error_is_told(options, capsys):
     with pytest.raises(SystemExit) as stop:
         confirm.main(options)

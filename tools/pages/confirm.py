@@ -1,28 +1,29 @@
 """Do the claims hold again, on networks that nobody has chosen?
 
-    python -m tools.pages.confirm [--shifts K] [--first N] [PAGES]
+    python -m tools.pages.confirm [--shifts K] [--first N|next] [PAGES]
 
 Runs every page and solution with all its seeds shifted, K times over, several at once, and counts
 for each assert how often it held, and for each sample whether it moved by more than chance. What
-has run is kept in _build/confirm and is not run again while the page's code is the same. Writes
-bench/claims.md. Exit codes: 0 every claim held in every run, 1 some did not, 2 a usage error.
+has run is kept in _build/confirm and is not run again while the page's code is the same. Claims are
+counted in bench/claims.json (tools/pages/claims.py); bench/claims.md and the page *checked* show
+it. `--first next` goes on behind the last shift that is counted there. Exit codes: 0 every claim of
+these pages held in every run that is counted, 1 some did not, 2 a usage error.
 """
 
 import argparse
 import asyncio
 import json
 import sys
-from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from nbformat import NotebookNode
 from tqdm import tqdm
 
-from tools.pages import shifted
+from tools.pages import claims, shifted
 from tools.pages.kernel import at_once
-from tools.pages.notebook import PageError, outputs, read, results, write
+from tools.pages.notebook import PageError, code_cells, outputs, read, results, write
 from tools.pages.run import Environment, RunError, apart, run
 from tools.pages.source import Source, wanted
 from tools.pages.source import read as read_source
@@ -30,20 +31,10 @@ from tools.pages.stamp import last_seconds
 from tools.repository import ROOT
 
 REPORT = ROOT / "bench" / "claims.md"
+LEDGER = claims.LEDGER
 STRIDE = 1_000_003  # between two shifts: no seed of one is a seed of another
 SHIFTED = Path(shifted.__file__).read_text("utf-8")
 SAY = "import builtins\nprint(builtins._noted_asserts())"
-
-
-@dataclass(frozen=True)
-class Claim:
-    """An assert of a page, and how often it held over the runs."""
-
-    page: str  # "book/recurrence"
-    cell: int  # the number of the code cell, from 0
-    says: str  # its message as it is written, or its condition
-    held: int  # the runs in which it held whenever it was reached
-    runs: int  # the runs that reached it
 
 
 @dataclass(frozen=True)
@@ -70,7 +61,7 @@ class Trial:
 class Findings:
     """What the runs say of the book."""
 
-    claims: list[Claim]
+    runs: list[claims.Tried]  # those that ended
     moved: list[str]  # samples that moved by more than chance: "book/checked xor_8, shift 2: …"
     failed: list[str]  # runs that did not end
     samples: int  # how many were compared
@@ -109,15 +100,14 @@ async def run_all(trials: list[Trial]) -> list[str]:
 # ---------------------------------------------------------------- what the runs say
 
 
-def claims_of(page: str, runs: Iterable[NotebookNode]) -> list[Claim]:
-    """Every assert that a run has reached, with the number of runs in which it held."""
-    held: dict[tuple[int, str], list[bool]] = defaultdict(list)
-    for ran in runs:
-        for cell, says, _, broken in ran.metadata["confirmed"]["asserts"]:
-            held[cell, says].append(not broken)
-    return [
-        Claim(page, cell - 1, says, sum(found), len(found)) for (cell, says), found in held.items()
-    ]
+def page_name(source: Source) -> str:
+    """ "book/recurrence"."""
+    return f"{source.path.parent.name}/{source.path.stem}"
+
+
+def cells(source: Source) -> list[str]:
+    """The code of a page's cells."""
+    return [cell.source for cell in code_cells(source.notebook)]
 
 
 def moved_samples(trial: Trial, ran: NotebookNode) -> list[str]:
@@ -135,38 +125,31 @@ def moved_samples(trial: Trial, ran: NotebookNode) -> list[str]:
 
 def findings(trials: list[Trial], failed: list[str]) -> Findings:
     """What the kept runs of the trials say."""
-    by_page: dict[str, list[NotebookNode]] = defaultdict(list)
+    runs: list[claims.Tried] = []
     moved: list[str] = []
     samples = 0
     for trial in trials:
         if (ran := trial.kept_run()) is not None:
-            by_page[f"{trial.source.path.parent.name}/{trial.source.path.stem}"].append(ran)
+            said = ran.metadata["confirmed"]
+            page = page_name(trial.source)
+            runs.append(claims.Tried(page, said["inputs"], said["shift"], said["asserts"]))
             moved += moved_samples(trial, ran)
             samples += len(results(outputs(ran)).samples)
-    claims = [claim for page, runs in by_page.items() for claim in claims_of(page, runs)]
-    return Findings(claims, moved, failed, samples)
+    return Findings(runs, moved, failed, samples)
 
 
-def report(found: Findings, shifts: list[int]) -> str:
-    """bench/claims.md: how many claims held, and which did not."""
-    broken = [claim for claim in found.claims if claim.held < claim.runs]
+def report(found: Findings, ledger: claims.Ledger) -> str:
+    """bench/claims.md: how many claims held, which did not, and what else these runs say."""
     lines = [
         "# Do the claims hold again?",
         "",
-        f"`make confirm`: every page and solution with all seeds shifted, shifts {min(shifts)} to"
-        f" {max(shifts)}. A claim is an assert beside a sentence.",
+        "Made by `make confirm`: pages and solutions with all seeds shifted. A claim is an assert.",
         "",
-        f"- {len(found.claims)} claims; {len(found.claims) - len(broken)} held in every run.",
-        f"- {found.samples} samples were compared with the published ones; {len(found.moved)} moved"
-        " by more than chance.",
-        f"- {len(found.failed)} runs did not end.",
+        claims.report(ledger, claims.published(ROOT)).rstrip("\n"),
+        "",
+        f"In the last runs {found.samples} samples were compared with the published ones;"
+        f" {len(found.moved)} moved by more than chance. {len(found.failed)} runs did not end.",
     ]
-    if broken:
-        lines += ["", "| page | cell | claim | held |", "| --- | --- | --- | --- |"]
-        lines += [
-            f"| {c.page} | {c.cell} | {c.says.replace('|', chr(92) + '|')} | {c.held} of {c.runs} |"
-            for c in sorted(broken, key=lambda claim: (claim.page, claim.cell))
-        ]
     for title, entries in ("Samples that moved", found.moved), ("Runs that failed", found.failed):
         if entries:
             lines += ["", f"## {title}", "", *(f"- {' '.join(entry.split())}" for entry in entries)]
@@ -182,10 +165,11 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("paths", nargs="*", metavar="PAGES", help="sources (default: all)")
     parser.add_argument("--shifts", type=int, default=5, help="how many shifts of the seeds")
-    parser.add_argument("--first", type=int, default=1, help="the number of the first shift")
+    parser.add_argument("--first", default="1", help="the first shift's number, or: next")
     options = parser.parse_args(arguments)
-    shifts = list(range(options.first, options.first + options.shifts))
-    if not shifts or options.first < 1:
+    ledger = claims.load(LEDGER)
+    shifts = wanted_shifts(options.first, options.shifts, ledger)
+    if not shifts:
         parser.error("there must be a shift, and 0 is none: give --shifts and --first from 1 on")
     try:
         pages = [read_source(path) for path in wanted(options.paths)]
@@ -193,11 +177,20 @@ def main(arguments: list[str] | None = None) -> int:
         parser.error(str(error))
     trials = [Trial(page, shift) for shift in shifts for page in pages]
     found = findings(trials, asyncio.run(run_all(trials)))
-    text = report(found, shifts)
-    if not options.paths:
-        REPORT.write_text(text, encoding="utf-8")
+    ledger = claims.added(ledger, found.runs, {page_name(page): cells(page) for page in pages})
+    claims.save(ledger, LEDGER)
+    text = report(found, ledger)
+    REPORT.write_text(text, encoding="utf-8")
     print(text)
-    return int(any(claim.held < claim.runs for claim in found.claims) or bool(found.failed))
+    broken = any(ledger[page_name(page)].broken for page in pages if page_name(page) in ledger)
+    return int(broken or bool(found.failed))
+
+
+def wanted_shifts(first: str, number: int, ledger: claims.Ledger) -> list[int]:
+    """The shifts to run; none if the first is no number from 1 on."""
+    done = [shift for page in ledger.values() for shift in page.shifts]
+    begin = max(done, default=0) + 1 if first == "next" else int(first) if first.isdigit() else 0
+    return list(range(begin, begin + number)) if begin else []
 
 
 if __name__ == "__main__":

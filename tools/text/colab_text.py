@@ -348,6 +348,8 @@ def block(form: Form, text: str, place: Place) -> Iterator[Change]:
     elif what.name == "figure":
         shown = figure(what, body.strip("\n"), place)
         in_title = []
+    elif what.name == "claims":
+        shown = f"[The table stands on the site.]({course().page_url(place.page)})"
     else:
         raise Refused(f"no directive {what.name} is known there")
     before = text[text.rfind("\n", 0, form.start) + 1 : form.start]
