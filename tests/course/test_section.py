@@ -117,15 +117,11 @@ MAP = [  # what is taught, page, place
     ("why: the spectra", "worked-example", "fig-radius"),
     ("the long task, and what a lazy model scores", "worked-example", "eq-last-drivers"),
     ("start by step size", "worked-example", "tab-long"),
+    ("what orthogonality adds, over four draws", "worked-example", "tab-draws"),
     ("every network, and what one seed says", "worked-example", "fig-spread"),
     ("more updates", "worked-example", "fig-updates"),
     ("clipping, before the step", "worked-example", "Gradient clipping"),
-    (
-        "the deep bidirectional call on variable lengths",
-        "worked-example",
-        "Deep, bidirectional, and of different lengths",
-    ),
-    ("the padding error", "worked-example", "fig-padding"),
+    ("the deep bidirectional call on variable lengths", "worked-example", "code-deep"),
     # beside the section
     ("checked against the literature", "checked", "tab-checked"),
     ("the notation", "notation", "tab-notation"),
