@@ -414,6 +414,12 @@ def test_one_unreadable_source_stops_no_other(book, capsys):
             "`Random.__doc__` changes with comments and docst",
         ),
         ("rate = 0.05", 'RAW = "0.93"', "RAW is a name of tools.shipped.data"),
+        (
+            "rate = 0.05",
+            "def interval(x): return x",
+            "demo.md:21: `interval` is a name of tools.sh",
+        ),
+        ("rate = 0.05", "for FEWEST in (1, 2): pass", "demo.md:21: `FEWEST` is a name of tools.sh"),
         ("jupytext:", "course: abc\njupytext:", "holds `data: [name, …]`"),
         ("# A page", "<<<<<<< HEAD\n# A page", "demo.md:12: a mark of a merge"),
         ("rate = 0.05", "def f():\n    from tools.shipped.data import fetch", "cannot stand in a"),

@@ -2,8 +2,10 @@
 
 import ast
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from symtable import symtable
 
 from nbformat import NotebookNode
 
@@ -71,7 +73,9 @@ def read(path: Path) -> Source:
     ]
     data = declared_data(path, notebook.metadata.get("course") or {}, code)
     check_inputs(code)
+    own = {name: line for line, cell in cells for name in bound(tree_of(path, line, cell))}
     helpers = [name for line, cell in cells for name in inline(path, line, cell)]
+    check_names(path, own, helpers)
     for number, cell in enumerate(notebook.cells):
         cell.id = f"cell-{number}"  # the same at each publish
         if "remove-cell" in cell.metadata.get("tags", []):
@@ -156,6 +160,25 @@ def check_import(where: str, node: ast.ImportFrom, lines: list[str], helper: str
     there = {getattr(each, "name", "") for each in ast.parse(helper).body}
     if missing := [alias.name for alias in node.names if alias.name not in there]:
         raise PageError(f"{where}: {node.module} has no {', '.join(missing)}")
+
+
+def bound(tree: ast.Module) -> set[str]:
+    """The names that code binds itself outside its functions, without what it imports."""
+    symbols = symtable(ast.unparse(tree), "code", "exec").get_symbols()
+    return {each.get_name() for each in symbols if each.is_assigned() and not each.is_imported()}
+
+
+def check_names(path: Path, own: dict[str, int], helpers: Iterable[str]) -> None:
+    """Raise PageError if a name of the page, {name: line of its cell}, is one of its helpers', too.
+
+    They share one module there: the helper would go on with the page's `interval`, say.
+    """
+    for helper in helpers:
+        for name in sorted(bound(ast.parse(module_text(helper))) & own.keys()):
+            raise PageError(
+                f"{path}:{own[name]}: `{name}` is a name of {SHIPPED}{helper}, which would go on"
+                " with the page's; give yours another"
+            )
 
 
 def module_text(name: str, where: str = "") -> str:
