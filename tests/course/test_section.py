@@ -33,6 +33,7 @@ MAP = [  # what is taught, page, place
     ("term by term, with shapes", "recurrence", "tab-symbols"),
     ("tanh is bounded; in float32 it reaches 1", "recurrence", "Two equations"),
     ("the same rule at every step", "recurrence", "The same rule at every step"),
+    ("one network trained, with its loss curve", "recurrence", "fig-loss"),
     ("a running summary that is written over", "recurrence", "fig-overwrite"),
     ("a fixed budget: memory capacity", "recurrence", "fig-capacity"),
     ("the budget spent differently", "recurrence", "fig-budget"),
@@ -56,8 +57,9 @@ MAP = [  # what is taught, page, place
         "Stacked, bidirectional, batch first",
     ),
     ("packing", "forward-pass", "code-packing"),
+    ("why it falls: the leak that a budget leaves", "forward-pass", "tab-leak"),
     ("a real data set", "forward-pass", "tab-vowels"),
-    ("its interval counts the test set", "forward-pass", "eq-two-way"),
+    ("its interval counts the test set", "intervals", "eq-two-way"),
     # 3. reach versus reality
     ("the window's ceiling", "reach-versus-reality", "eq-ceiling"),
     ("window against RNN, measured", "reach-versus-reality", "tab-window"),
