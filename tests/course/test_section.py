@@ -95,7 +95,7 @@ MAP = [  # what is taught, page, place
     ("the total hides vanishing", "reach-versus-reality", "tab-total"),
     ("the trainable horizon", "reach-versus-reality", "fig-horizon"),
     ("step sizes and updates move it", "reach-versus-reality", "fig-axes"),
-    ("what stops it: the sum, then Adam's epsilon", "reach-versus-reality", "tab-walls"),
+    ("two suspects: the sum over steps, and Adam's epsilon", "reach-versus-reality", "tab-walls"),
     (
         "ten to twenty steps, put right",
         "reach-versus-reality",
