@@ -15,6 +15,10 @@ def html(text):
     return new_output("display_data", data={"text/html": text, "text/plain": "a flip-book"})
 
 
+def flip(caption):
+    return html(f'<div class="flipbook"><figcaption>{caption}</figcaption></div>')
+
+
 def javascript(text):
     return new_output("display_data", data={"application/javascript": text})
 
@@ -110,6 +114,11 @@ LOWER = [value - 0.2 for value in VALUES]
             False,
             [Kind.MOVED],
         ),
+        # the numbers of a flip-book are those of its samples, and elsewhere of other networks
+        ([("a", flip("31 of 32, 10⁻¹⁹"))], [("a", flip("29 of 32, 2e-18"))], False, []),
+        ([("a", flip("31 of 32"))], [("a", flip("29 of 32"))], True, [Kind.MOVED]),
+        ([("a", flip("most of 32"))], [("a", flip("few of 32"))], False, [Kind.REWORDED]),
+        ([("a", html("31 of 32"))], [("a", html("29 of 32"))], False, [Kind.MOVED]),
         ([("a", html("<img src='data:1'>"))], [("a", html("<img src='data:2'>"))], True, []),
         ([("a", svg("3 bars"))], [("a", svg("4 bars"))], False, [Kind.MOVED]),
         ([("a", beside("1"))], [("a", beside("2"))], False, [Kind.MOVED]),

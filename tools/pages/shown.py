@@ -8,6 +8,7 @@ from itertools import groupby
 from nbformat import NotebookNode
 
 TEXTS = "text/", "application/javascript"  # kinds of output that are compared as they are
+FLIP_BOOK = "flip-book"
 
 
 def shown(outputs: Iterable[NotebookNode]) -> Iterator[tuple[str, str]]:
@@ -25,7 +26,7 @@ def shown(outputs: Iterable[NotebookNode]) -> Iterator[tuple[str, str]]:
             of_result = {"sample", "exact"} & output.get("metadata", {}).keys()
             for kind, text in sorted(output.get("data", {}).items()):
                 if kind in ("text/html", "image/svg+xml"):
-                    yield kind, visible(text)
+                    yield FLIP_BOOK if 'class="flipbook"' in text else kind, visible(text)
                 elif kind.startswith(TEXTS) and not (of_result and kind == "text/plain"):
                     yield kind, text
 
