@@ -145,7 +145,7 @@ class Cell(IPyNbCell):
         exactly = self.parent.exactly
         try:
             found = compare.cell_changes(ref, test, exactly)
-            faults = [str(change) for change in found if change.kind is not compare.Kind.CHANCE]
+            faults = [str(change) for change in found if not change.kind.is_honest_elsewhere]
         except PageError as error:
             faults = [str(error)]
         if faults:

@@ -115,7 +115,7 @@ LOWER = [value - 0.2 for value in VALUES]
             [Kind.MOVED],
         ),
         # the numbers of a flip-book are those of its samples, and elsewhere of other networks
-        ([("a", flip("31 of 32, 10⁻¹⁹"))], [("a", flip("29 of 32, 2e-18"))], False, []),
+        ([("a", flip("31 of 32, 10⁻¹⁹"))], [("a", flip("29 of 32, 2e-18"))], False, [Kind.FRAMES]),
         ([("a", flip("31 of 32"))], [("a", flip("29 of 32"))], True, [Kind.MOVED]),
         ([("a", flip("most of 32"))], [("a", flip("few of 32"))], False, [Kind.REWORDED]),
         ([("a", html("31 of 32"))], [("a", html("29 of 32"))], False, [Kind.MOVED]),

@@ -30,6 +30,12 @@ class Kind(Enum):
     NEW = "new"
     GONE = "gone"
     CHANCE = "other"  # other values, no more than chance
+    FRAMES = "frames"  # other numbers in a flip-book's captions; publish asks, other machines may
+
+    @property
+    def is_honest_elsewhere(self) -> bool:
+        """Whether an honest run on another machine may show it."""
+        return self in (Kind.CHANCE, Kind.FRAMES)
 
 
 @dataclass(frozen=True)
@@ -182,10 +188,11 @@ def text_changes(
         if tag == "equal":
             for (kind, text), (_, other) in zip(before[i:i_end], after[j:j_end], strict=True):
                 what = f"{kind} of {where}"
-                if kind == FLIP_BOOK and not exactly:  # its numbers are of networks
-                    text, other = without_numbers(text), without_numbers(other)
                 if why := text_moved(text, other, exactly):
-                    found.append(Change(reworded_or_moved(text, other), what, why))
+                    moved = reworded_or_moved(text, other)
+                    if kind == FLIP_BOOK and not exactly and same_words(text, other):
+                        moved = Kind.FRAMES
+                    found.append(Change(moved, what, why))
                 elif text != other:
                     found.append(last_digit(what, text, other))
         else:
@@ -194,12 +201,13 @@ def text_changes(
     return found
 
 
-def without_numbers(text: str) -> str:
-    """The words of a flip-book, for another machine: chance makes other networks there.
+def same_words(old: str, new: str) -> bool:
+    """Whether two flip-books differ in numbers alone: chance makes other networks elsewhere.
 
-    What its captions count and measure is behind its frames as samples, which are compared.
+    What captions count and measure is behind the frames as samples, which are compared.
     """
-    return re.sub(r"[-−+]?\d[\d.,]*(e[-+]?\d+)?[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]*", "#", text)
+    words = (re.sub(r"[-−+]?\d[\d.,]*(e[-+]?\d+)?[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]*", "#", text) for text in (old, new))
+    return len(set(words)) == 1
 
 
 def reworded_or_moved(old: str, new: str) -> Kind:

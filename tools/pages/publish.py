@@ -232,7 +232,7 @@ def moved(
         found.append(
             Change(Kind.MOVED, "the published notebook was edited, or is of an older kind")
         )
-    alarms = sum(change.kind is Kind.MOVED for change in found)
+    alarms = sum(change.kind in (Kind.MOVED, Kind.FRAMES) for change in found)
     return [f"  {change}" for change in found], f"{alarms} number(s) moved" if alarms else ""
 
 
