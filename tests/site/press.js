@@ -171,7 +171,8 @@ window.press = (() => {
   function arrived(hash) {
     if (modal()) return false;
     if (!hash) return scrollY < 5;
-    const place = document.getElementById(decodeURIComponent(hash.slice(1)));
+    let place = document.getElementById(decodeURIComponent(hash.slice(1)));
+    if (place?.matches("span:empty")) place = place.nextElementSibling; // a label, which stands before what it names
     const heading = [...place?.querySelectorAll("h1, h2, h3, h4") ?? []].find(shown);
     const box = (heading ?? place)?.getClientRects()[0];
     const atTheEnd = scrollY + innerHeight >= document.documentElement.scrollHeight - 5;
