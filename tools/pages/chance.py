@@ -18,7 +18,7 @@ import numpy as np
 import scipy  # its stats, which take most of a second to load, only once they are needed
 from numpy.typing import NDArray
 
-from tools.pages.notebook import outputs, read, results
+from tools.pages.notebook import made_notebooks, outputs, read, results
 from tools.repository import ROOT
 from tools.shipped.sample import FEWEST, Sample
 
@@ -212,7 +212,7 @@ def form(number: str) -> str:
 
 def published() -> Iterator[tuple[str, Sample]]:
     """All published samples, with the page on which each stands."""
-    for path in [*sorted(ROOT.glob("book/*.ipynb")), *sorted(ROOT.glob("solutions/*.ipynb"))]:
+    for path in made_notebooks(ROOT):
         if made := read(path):
             for sample in results(outputs(made)).samples.values():
                 yield f"{path.parent.name}/{path.stem}", sample

@@ -12,12 +12,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-from tools.pages.notebook import digest
+from tools.pages.notebook import digest, made_notebooks
 from tools.python_source import parse
 from tools.repository import ROOT
 
 LEDGER = ROOT / "bench" / "claims.json"
-FOLDERS = "book", "solutions"
 
 
 @dataclass(frozen=True)
@@ -165,7 +164,7 @@ def report(
 
 def published(root: Path = ROOT) -> dict[str, dict[str, str]]:
     """The pages and solutions that are published, with the digests of the code that ran."""
-    made = [path for folder in FOLDERS for path in sorted((root / folder).glob("*.ipynb"))]
+    made = made_notebooks(root)
     stamps = {path: json.loads(path.read_text("utf-8"))["metadata"] for path in made}
     return {
         f"{path.parent.name}/{path.stem}": metadata["published"]["inputs"]

@@ -14,7 +14,7 @@ from math import isclose
 
 from nbformat import NotebookNode
 
-from tools.pages.chance import by_chance, text_moved
+from tools.pages.chance import NUMBER, by_chance, text_moved
 from tools.pages.notebook import Results, code_cells, outputs, results
 from tools.pages.shown import FLIP_BOOK, shown
 from tools.shipped.sample import Exact, Sample
@@ -206,8 +206,8 @@ def same_words(old: str, new: str) -> bool:
 
     What captions count and measure is behind the frames as samples, which are compared.
     """
-    words = (re.sub(r"[-−+]?\d[\d.,]*(e[-+]?\d+)?[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]*", "#", text) for text in (old, new))
-    return len(set(words)) == 1
+    old, new = (re.sub("#[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+", "#", NUMBER.sub("#", text)) for text in (old, new))
+    return old == new
 
 
 def reworded_or_moved(old: str, new: str) -> Kind:

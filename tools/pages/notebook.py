@@ -13,6 +13,8 @@ from nbformat import NotebookNode
 
 from tools.shipped.sample import Exact, Sample
 
+FOLDERS = "book", "solutions"  # of the sources that run, and of the notebooks that are made of them
+
 
 class PageError(Exception):
     """What is wrong with one page, for its author: where, what, and what to do next."""
@@ -28,6 +30,11 @@ class Results:
     @property
     def names(self) -> list[str]:
         return [*self.samples, *self.exacts]
+
+
+def made_notebooks(root: Path) -> list[Path]:
+    """The made notebooks of the pages and the solutions, in their order."""
+    return [path for folder in FOLDERS for path in sorted((root / folder).glob("*.ipynb"))]
 
 
 def read(path: Path) -> NotebookNode | None:

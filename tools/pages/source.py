@@ -13,13 +13,12 @@ from tools.exercises.cells import VARIANTS
 from tools.exercises.master import MasterError, read_master
 from tools.exercises.notebooks import build_exercise, build_solution
 from tools.pages.inputs import check_inputs, declared_data, own_code
-from tools.pages.notebook import PageError, digest
+from tools.pages.notebook import FOLDERS, PageError, digest
 from tools.pages.program import program
 from tools.python_source import IN_COLAB, NotPython, imported_modules, parse
 from tools.repository import RAW_LINE, ROOT, course
 from tools.text.myst import UnreadableError, read_with_lines
 
-FOLDERS = "book", "solutions"
 SHIPPED = "tools.shipped."
 IMPORT = (
     "write `from tools.shipped.sample import exact, sample` at the left margin, alone on its lines"
@@ -68,12 +67,11 @@ def read(path: Path) -> Source:
     notebook, lines, exercise = notebooks(path)
     cells = [c for c in zip(lines, notebook.cells, strict=True) if c[1].cell_type == "code"]
     written = "\n".join(program(cell.source) for _, cell in cells)
-    code = [
-        node for line, cell in cells for node in own_code(path, line, tree_of(path, line, cell))
-    ]
+    trees = [(line, tree_of(path, line, cell)) for line, cell in cells]
+    code = [node for line, tree in trees for node in own_code(path, line, tree)]
     data = declared_data(path, notebook.metadata.get("course") or {}, code)
     check_inputs(code)
-    own = {name: line for line, cell in cells for name in bound(tree_of(path, line, cell))}
+    own = {name: line for line, tree in trees for name in bound(tree)}
     helpers = [name for line, cell in cells for name in inline(path, line, cell)]
     check_names(path, own, helpers)
     for number, cell in enumerate(notebook.cells):
